@@ -1,0 +1,1 @@
+"""What each stage does to a message; no Faust in here. Floor 3."""

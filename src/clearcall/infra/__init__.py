@@ -1,0 +1,1 @@
+"""The outside: settings, logging, metrics, Kafka, ClickHouse, model servers. Floor 2."""

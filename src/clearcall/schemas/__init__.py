@@ -1,0 +1,61 @@
+"""What travels: messages, headers, ids, topics. Floor 1: imports nothing of ours.
+
+``Message`` and its subclasses are the values of the topics; ``Headers`` what goes beside them;
+``decode`` turns raw bytes into a message or raises a ``DecodeError`` with a reason.
+"""
+
+from clearcall.schemas.codec import DecodeError, Oversize, Undecodable, UnknownSchema, decode, encode
+from clearcall.schemas.envelope import Incoming, Outgoing
+from clearcall.schemas.headers import MAX_ITERATION, Headers, parse_iteration
+from clearcall.schemas.messages import (
+    Alert,
+    Attempt,
+    Chunk,
+    Cleaned,
+    ConsultantInfo,
+    ContextTurn,
+    Correction,
+    DeadLetter,
+    Draft,
+    Evaluation,
+    Failure,
+    FragmentScore,
+    GuardFlag,
+    Message,
+    Outcome,
+    Span,
+    Status,
+)
+from clearcall.schemas.topics import Topic
+
+__all__ = [
+    "MAX_ITERATION",
+    "Alert",
+    "Attempt",
+    "Chunk",
+    "Cleaned",
+    "ConsultantInfo",
+    "ContextTurn",
+    "Correction",
+    "DeadLetter",
+    "DecodeError",
+    "Draft",
+    "Evaluation",
+    "Failure",
+    "FragmentScore",
+    "GuardFlag",
+    "Headers",
+    "Incoming",
+    "Message",
+    "Outcome",
+    "Outgoing",
+    "Oversize",
+    "Span",
+    "Status",
+    "Topic",
+    "Undecodable",
+    "UnknownSchema",
+    "decode",
+    "encode",
+    "parse_iteration",
+]
