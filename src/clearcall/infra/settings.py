@@ -90,7 +90,7 @@ class Settings(BaseSettings):
 def load(config: Path | None = None, **flags: Any) -> Settings:
     """The settings of this run; ``flags`` left at ``None`` were not given."""
     given = {name: value for name, value in flags.items() if value is not None}
-    settings_type = (
-        type("Settings", (Settings,), {"config_file": config, "__module__": __name__}) if config else Settings
-    )
-    return settings_type(**given)
+    class _Configured(Settings):
+        config_file = config
+
+    return _Configured(**given)

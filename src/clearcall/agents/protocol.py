@@ -1,0 +1,48 @@
+"""What the runtime asks of an agent, and how an agent refuses.
+
+AgentError
+├── Poison        this message can never be handled: dead letter at once
+└── Unavailable   something outside is away: try again until it is back, ack nothing meanwhile
+
+Any other exception is retried a few times, then dead-lettered.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from clearcall.schemas import Incoming, Message, Outgoing
+
+M_contra = TypeVar("M_contra", bound=Message, contravariant=True)
+
+
+class AgentError(Exception):
+    """An agent's refusal; ``reason`` is one word for metrics and dead letters, the text says what was wrong."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+class Poison(AgentError):
+    """The message can never be handled."""
+
+
+class Unavailable(AgentError):
+    """A model server, database or broker is away; the message is fine."""
+
+
+class Agent(Protocol[M_contra]):
+    """Turns a batch of messages of one call (or, for the sink, of any) into messages to send.
+
+    Called again with the same messages after an exception or a crash, so its effects must be idempotent.
+    The runtime sends what is returned, waits until Kafka has it, and only then acks the batch.
+    """
+
+    async def __call__(self, batch: Sequence[Incoming[M_contra]]) -> Sequence[Outgoing]:
+        """Handle ``batch`` (never empty, in offset order within a call).
+
+        Raises:
+            Poison: with a batch of more than one, the runtime tries each message alone.
+            Unavailable: the batch is tried again with backoff, without limit.
+        """
+        ...
