@@ -1,25 +1,39 @@
 """Settings: defaults, then ``CLEARCALL_…`` in the environment, then a TOML file, then flags, in increasing weight."""
 
+import re
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr
-from pydantic_settings import (
-    BaseSettings,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
+
+from clearcall.infra.settings_sources import (
+    ENV_PREFIX,
+    BadSettings,
+    Described,
+    SecretFiles,
+    environment_origins,
+    problems_of,
+    read_toml,
+    shown,
+    unknown_variables,
 )
+
+__all__ = ["SECRETS", "BadSettings", "Described", "Settings", "describe", "load", "unknown_in_environment"]
 
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
 
+_HOST_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):[0-9]{1,5}")
+
 
 class Settings(BaseSettings):
-    """Everything that can be set; the field's name in capitals after ``CLEARCALL_`` is its environment variable."""
+    """Everything that can be set; the field's name in capitals after ``CLEARCALL_`` is its environment variable.
 
-    model_config = SettingsConfigDict(env_prefix="CLEARCALL_", frozen=True, extra="forbid")
+    A secret can also be the content of a file: ``CLEARCALL_DB_PASSWORD_FILE``, ``CLEARCALL_API_KEY_FILE``.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_ignore_empty=True, frozen=True, extra="forbid")
 
     # Kafka
     kafka: str = Field("localhost:9092", description="bootstrap servers, host:port, comma separated")
@@ -71,7 +85,38 @@ class Settings(BaseSettings):
     web_host: str = "127.0.0.1"
     web_port: Annotated[int, Field(ge=0, le=65535)] = Field(0, description="health and metrics; 0 serves none")
 
-    config_file: ClassVar[Path | None] = None
+    @field_validator("kafka")
+    @classmethod
+    def _servers(cls, value: str) -> str:
+        servers = [server.strip() for server in value.split(",") if server.strip()]
+        if not servers or not all(_HOST_PORT.fullmatch(server) for server in servers):
+            raise ValueError("should be host:port, several separated by commas")
+        return ",".join(servers)
+
+    @field_validator("db")
+    @classmethod
+    def _dsn(cls, value: str) -> str:
+        if not value.startswith(("http://", "https://", "chdb://")):
+            raise ValueError("should begin with http://, https:// or chdb://")
+        return value
+
+    @field_validator("urls", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return [url.strip() for url in value.split(",") if url.strip()] if isinstance(value, str) else value
+
+    @field_validator("urls")
+    @classmethod
+    def _model_urls(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value or not all(url.startswith(("http://", "https://")) for url in value):
+            raise ValueError("should be one or more URLs that begin with http:// or https://")
+        return tuple(url.rstrip("/") for url in value)
+
+    @model_validator(mode="after")
+    def _overlap_inside_fragment(self) -> Self:
+        if self.fragment_overlap >= self.fragment_words:
+            raise ValueError("fragment_overlap should be less than fragment_words")
+        return self
 
     @classmethod
     def settings_customise_sources(
@@ -80,17 +125,54 @@ class Settings(BaseSettings):
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - no dotenv: it is not in the documented order
-        file_secret_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - ours names each file in the environment
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags over the file over the environment (pydantic's own order has the environment above a file)."""
-        toml = [TomlConfigSettingsSource(settings_cls, cls.config_file)] if cls.config_file else []
-        return (init_settings, *toml, env_settings, file_secret_settings)
+        """What ``load`` gives (file and flags) over the environment, over files that the environment names."""
+        return (init_settings, env_settings, SecretFiles(settings_cls))
 
 
 def load(config: Path | None = None, **flags: Any) -> Settings:
-    """The settings of this run; ``flags`` left at ``None`` were not given."""
-    given = {name: value for name, value in flags.items() if value is not None}
-    class _Configured(Settings):
-        config_file = config
+    """The settings of this run; ``flags`` left at ``None`` were not given.
 
-    return _Configured(**given)
+    Raises:
+        BadSettings: an unknown key, a value that does not fit, or a file that cannot be read; one line each.
+    """
+    return _load(config, flags)[0]
+
+
+def describe(config: Path | None = None, **flags: Any) -> list[Described]:
+    """Every setting of this run with where it came from; secrets and passwords inside URLs are masked.
+
+    Raises:
+        BadSettings: as ``load`` does.
+    """
+    settings, origins = _load(config, flags)
+    return [
+        Described(name, shown(getattr(settings, name)), origins.get(name, "default"), field.description or "")
+        for name, field in Settings.model_fields.items()
+    ]
+
+
+def unknown_in_environment() -> list[str]:
+    """Variables that begin like a setting and set nothing, one line each with what was probably meant."""
+    return unknown_variables(Settings.model_fields, SECRETS)
+
+
+def _load(config: Path | None, flags: dict[str, Any]) -> tuple[Settings, dict[str, str]]:
+    given = {name: value for name, value in flags.items() if value is not None}
+    if secrets := SECRETS & given.keys():
+        raise BadSettings([f"{name}: never a flag; set {ENV_PREFIX}{name.upper()}" for name in sorted(secrets)])
+    file = read_toml(config, Settings.model_fields, SECRETS) if config else {}
+    origins = (
+        environment_origins(Settings.model_fields, SECRETS)
+        | dict.fromkeys(file, str(config))
+        | {name: f"flag --{name.replace('_', '-')}" for name in given}
+    )
+    try:
+        return Settings(**{**file, **given}), origins
+    except ValidationError as error:
+        raise BadSettings(problems_of(error, origins, SECRETS)) from error
+
+
+SECRETS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation is SecretStr)
+"""Settings that come from the environment or a file it names, never from a flag or the TOML file."""

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import override
 
 CallId = Annotated[str, Field(min_length=1, max_length=256)]
 Ordinal = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -82,10 +83,12 @@ class Chunk(Message):
     end: float | None = None
 
     @property
+    @override
     def key(self) -> str:
         return self.call_id
 
     @property
+    @override
     def message_id(self) -> str:
         return f"{self.call_id}/{self.chunk_id}"
 
@@ -159,6 +162,7 @@ class _OfChunk(Message):
     chunk: Chunk
 
     @property
+    @override
     def key(self) -> str:
         return self.chunk.call_id
 
@@ -181,6 +185,7 @@ class Draft(_OfChunk):
     drafted_at: float
 
     @property
+    @override
     def message_id(self) -> str:
         return f"{self.chunk.message_id}/{self.iteration}"
 
@@ -194,6 +199,7 @@ class Correction(_OfChunk):
     attempts: Annotated[tuple[Attempt, ...], Field(min_length=1)]
 
     @property
+    @override
     def message_id(self) -> str:
         return f"{self.chunk.message_id}/{self.attempts[-1].iteration + 1}"
 
@@ -215,6 +221,7 @@ class Evaluation(_OfChunk):
     evaluated_at: float
 
     @property
+    @override
     def message_id(self) -> str:
         return f"{self.chunk.message_id}/{self.attempt.iteration}"
 
@@ -235,6 +242,7 @@ class Cleaned(_OfChunk):
     cleaned_at: float
 
     @property
+    @override
     def message_id(self) -> str:
         return self.chunk.message_id
 
@@ -257,10 +265,12 @@ class Alert(Message):
     raised_at: float
 
     @property
+    @override
     def key(self) -> str:
         return self.fingerprint
 
     @property
+    @override
     def message_id(self) -> str:
         return f"{self.fingerprint}/{self.raised_at:.3f}"
 
@@ -289,9 +299,11 @@ class DeadLetter(Message):
     died_at: float
 
     @property
+    @override
     def key(self) -> str:
         return f"{self.topic}/{self.partition}"
 
     @property
+    @override
     def message_id(self) -> str:
         return f"{self.topic}/{self.partition}/{self.offset}"

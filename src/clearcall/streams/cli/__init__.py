@@ -1,0 +1,69 @@
+"""The command line. Exit codes: 0 done, 1 failed, 2 used wrongly, 130 interrupted.
+
+One file per command or group of commands; modules here import heavy libraries (Faust, aiokafka, ClickHouse) only
+inside their commands, so that ``clearcall --help`` is quick and ``clearcall score`` needs the base install alone.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearcall import __version__
+from clearcall.streams.cli import config, schemas, topics
+from clearcall.streams.cli.errors import CommandGroup
+from clearcall.streams.cli.options import Globals
+
+app = typer.Typer(
+    name="clearcall",
+    cls=CommandGroup,
+    help="Cleans live call transcripts without changing what was said.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"clearcall {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    ctx: typer.Context,
+    config_file: Annotated[
+        Path | None,
+        typer.Option("--config", envvar="CLEARCALL_CONFIG", help="TOML file of settings.", show_default=False),
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[  # noqa: ARG001 - handled by its callback
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    ctx.obj = Globals(config_file, debug)
+
+
+app.add_typer(topics.app, name="topics")
+app.add_typer(schemas.app, name="schemas")
+app.add_typer(config.app, name="config")
+for _name, _group in (
+    ("run", None),
+    ("demo", None),
+    ("replay", None),
+    ("report", None),
+    ("db", "db"),
+    ("dead_letters", "dead-letters"),
+    ("bench", "bench"),
+):
+    if find_spec(f"clearcall.streams.cli.{_name}"):
+        app.add_typer(import_module(f"clearcall.streams.cli.{_name}").app, name=_group)
+
+
+def main() -> None:
+    """The ``clearcall`` command."""
+    app()

@@ -1,0 +1,43 @@
+"""What the commands share: settings from the global options, flags of the same meaning, the console."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from clearcall.infra.settings import Settings, load
+
+KafkaFlag = Annotated[str | None, typer.Option("--kafka", help="Bootstrap servers, host:port.", show_default=False)]
+DbFlag = Annotated[
+    str | None, typer.Option("--db", help="http(s)://host:port/database or chdb://path.", show_default=False)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Globals:
+    """The options before the command's name."""
+
+    config: Path | None = None
+    debug: bool = False
+
+
+def settings_of(ctx: typer.Context, **flags: Any) -> Settings:
+    """The settings of this run: environment, then ``--config``, then those ``flags`` that are not ``None``.
+
+    Raises:
+        BadSettings: with one line per problem.
+    """
+    return load(globals_of(ctx).config, **flags)
+
+
+def globals_of(ctx: typer.Context) -> Globals:
+    """The options before the command's name; the defaults where a command runs without the root."""
+    found = ctx.find_root().obj
+    return found if isinstance(found, Globals) else Globals()
+
+
+def console() -> Console:
+    """The console for results, on stdout; plain where stdout is no terminal."""
+    return Console(highlight=False)
