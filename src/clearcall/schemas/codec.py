@@ -42,8 +42,16 @@ class Oversize(DecodeError):
 
 
 def encode(message: Message) -> bytes:
-    """The message as JSON; raises ``Oversize`` where Kafka would refuse it."""
-    value = orjson.dumps(message.model_dump(mode="python"))
+    """The message as JSON.
+
+    Raises:
+        Oversize: Kafka would refuse it.
+        Undecodable: a text holds a lone surrogate, which is no character and has no place in UTF-8.
+    """
+    try:
+        value = orjson.dumps(message.model_dump(mode="python"))
+    except orjson.JSONEncodeError as error:
+        raise Undecodable("not_text", f"{message.schema_name}: {error}") from error
     if len(value) > MAX_MESSAGE_BYTES:
         raise Oversize("oversize", f"{message.schema_name} of {len(value)} bytes, at most {MAX_MESSAGE_BYTES} fit")
     return value

@@ -44,7 +44,7 @@ class Headers:
 
 
 def parse_iteration(raw: Iterable[tuple[str, bytes | None]]) -> int | None:
-    """The ``iteration`` header, or ``None`` unless it is there exactly once as an ASCII integer of 1 to ``MAX_ITERATION``.
+    """The ``iteration`` header, or ``None`` unless it is there once, as an ASCII integer of 1 to ``MAX_ITERATION``.
 
     ``None`` means that the bound counts as reached: a bad header never makes a loop.
     """

@@ -42,15 +42,18 @@ class Failure(StrEnum):
     GARBAGE = "garbage"
     MISSING_LINE = "missing_line"
     REPEATED_LINE = "repeated_line"
+    MERGED_LINE = "merged_line"  # one line for several chunks
     CUT = "cut"
     REFUSAL = "refusal"
     OTHER_LANGUAGE = "other_language"
+    REJECTED = "rejected"  # the server refused the request itself, such as one too long for the model
+    NOT_RECORDED = "not_recorded"  # a recording holds no answer to this correction
 
 
 class Part(BaseModel):
     """A piece of a message."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, hide_input_in_errors=True)
 
 
 class Message(Part):
