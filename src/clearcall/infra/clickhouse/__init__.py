@@ -1,0 +1,37 @@
+"""The performance database: one client for a ClickHouse server and the embedded engine, its tables and its report.
+
+Importing this needs neither clickhouse-connect nor chdb; ``connect`` says which extra is missing.
+"""
+
+from clearcall.infra.clickhouse.address import Embedded, Server, parse
+from clearcall.infra.clickhouse.client import Database, check, connect
+from clearcall.infra.clickhouse.errors import (
+    DatabaseAway,
+    DatabaseError,
+    MissingExtra,
+    NotMigrated,
+    QueryRefused,
+    RowsRefused,
+)
+from clearcall.infra.clickhouse.migrations import ChangedMigration, Migration, State, migrate, require, status
+
+__all__ = [
+    "ChangedMigration",
+    "Database",
+    "DatabaseAway",
+    "DatabaseError",
+    "Embedded",
+    "Migration",
+    "MissingExtra",
+    "NotMigrated",
+    "QueryRefused",
+    "RowsRefused",
+    "Server",
+    "State",
+    "check",
+    "connect",
+    "migrate",
+    "parse",
+    "require",
+    "status",
+]

@@ -1,0 +1,162 @@
+"""One client for both homes of the performance database: a server by HTTP, and the engine in this process."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from clearcall.infra.clickhouse.address import Embedded, Server, parse, refuse_if_locked
+from clearcall.infra.clickhouse.errors import DatabaseAway, MissingExtra, RowsRefused, translate
+from clearcall.infra.settings import Settings
+
+if TYPE_CHECKING:
+    from clickhouse_connect.driver.client import Client
+
+R = TypeVar("R")
+
+_ANSWER_SECONDS = 60
+"""Longest wait for an answer: a batch of 10,000 rows takes under a second, a report over millions several."""
+
+_OTHER_FOLDER = "already initialized with path"
+
+
+class Database:
+    """An open database. Calls may come from any thread, one at a time; all may raise ``DatabaseError``."""
+
+    def __init__(self, client: "Client", address: Server | Embedded) -> None:
+        self._client = client
+        self._lock = threading.Lock()
+        self.address = address
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the engine runs in this process, so that no one else can prepare the database."""
+        return isinstance(self.address, Embedded)
+
+    def create(self) -> None:
+        """Create the database where it is missing."""
+        name = self.address.database
+        self._client.database = None  # the server refuses any request within a database that is not there
+        try:
+            self.command(f"CREATE DATABASE IF NOT EXISTS {name}")
+        finally:
+            self._client.database = name
+
+    def exists(self) -> bool:
+        """Whether the database is there; its tables may not be."""
+        self._client.database = None
+        try:
+            known = self.rows("SELECT 1 AS here FROM system.databases WHERE name = {name:String}", self._named())
+        finally:
+            self._client.database = self.address.database
+        return bool(known)
+
+    def command(self, statement: str) -> None:
+        """Run a statement that returns no rows."""
+        self._call(lambda: self._client.command(statement))
+
+    def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """The rows of a query, by column name; parameters as ``{name:Type}`` in it."""
+        result = self._call(lambda: self._client.query(query, parameters=dict(parameters or {})))
+        return list(result.named_results())
+
+    def insert(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Insert columns of equal length.
+
+        Raises:
+            RowsRefused: rows that can never be stored.
+            DatabaseAway: anything else; the same rows may be inserted again.
+        """
+        names, data = list(columns), list(columns.values())
+        self._call(
+            lambda: self._client.insert(table, data, column_names=names, column_oriented=True),
+            inserting=True,
+        )
+
+    def close(self) -> None:
+        """Close the connection; the embedded engine ends with its last one."""
+        with self._lock:
+            self._client.close()
+
+    def _named(self) -> dict[str, str]:
+        return {"name": self.address.database}
+
+    def _call(self, call: Callable[[], R], *, inserting: bool = False) -> R:
+        with self._lock, _translated(str(self.address), inserting=inserting):
+            return call()
+
+
+def check(settings: Settings) -> Server | Embedded:
+    """The address of ``settings.db``, whose client is installed.
+
+    Raises:
+        ValueError: the address cannot be read.
+        MissingExtra: what to install.
+    """
+    address = parse(settings.db)
+    wanted, extra = (("clickhouse_connect", "clickhouse"), ("chdb", "embedded"))[isinstance(address, Embedded)]
+    for module in ("clickhouse_connect", wanted):
+        if find_spec(module) is None:
+            raise MissingExtra(f"{module} is missing: pip install 'clearcall[{extra}]'")
+    return address
+
+
+def connect(settings: Settings) -> Database:
+    """Open the database of ``settings.db``; the embedded engine's folder is created.
+
+    Raises:
+        ValueError, MissingExtra: as ``check``.
+        DatabaseAway: down, locked, or a wrong password; the text says what to do.
+    """
+    address = check(settings)
+    client = _open_folder(address) if isinstance(address, Embedded) else _open_server(address, settings)
+    client.database = address.database  # set late: the handshake fails where the database is still to be created
+    return Database(client, address)
+
+
+def _open_folder(address: Embedded) -> "Client":
+    import clickhouse_connect  # noqa: PLC0415 - an extra
+
+    try:
+        address.path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseAway(f"cannot create {address.path}: {error.strerror}") from error
+    refuse_if_locked(address.path)
+    with _translated(str(address)):
+        return clickhouse_connect.get_client(interface="chdb", path=str(address.path))
+
+
+def _open_server(address: Server, settings: Settings) -> "Client":
+    import clickhouse_connect  # noqa: PLC0415 - an extra
+
+    with _translated(str(address)):
+        return clickhouse_connect.get_client(
+            interface="https" if address.secure else "http",
+            host=address.host,
+            port=address.port,
+            username=settings.db_user,
+            password=settings.db_password.get_secret_value(),
+            connect_timeout=max(1, round(settings.connect_timeout)),
+            send_receive_timeout=_ANSWER_SECONDS,
+            autogenerate_session_id=False,  # no temporary tables: without a session requests need no one's turn
+            client_name="clearcall",
+        )
+
+
+@contextmanager
+def _translated(home: str, *, inserting: bool = False) -> Iterator[None]:
+    from clickhouse_connect.driver import exceptions as engine  # noqa: PLC0415 - an extra
+
+    try:
+        yield
+    except engine.DataError as error:
+        raise RowsRefused("a value does not fit its column") from error
+    except engine.ClickHouseError as error:
+        if _OTHER_FOLDER in str(error):
+            raise DatabaseAway(f"{home}: this process has the embedded engine open in another folder") from error
+        raise translate(getattr(error, "code", None), str(error), home, inserting=inserting) from error
+    except (ValueError, TypeError, OverflowError) as error:
+        if not inserting:
+            raise
+        raise RowsRefused(f"a value does not fit its column ({type(error).__name__})") from error
