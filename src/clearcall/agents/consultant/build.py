@@ -1,0 +1,66 @@
+"""The consultant that the settings describe."""
+
+from dataclasses import dataclass
+
+from clearcall.agents.consultant.agent import ChunkConsultant, CorrectionConsultant
+from clearcall.agents.consultant.asking import Asker
+from clearcall.agents.consultant.backend import Backend
+from clearcall.agents.consultant.chat import ChatBackend
+from clearcall.agents.consultant.openai import OpenAI
+from clearcall.agents.consultant.recorded import RecordedBackend
+from clearcall.agents.consultant.rules import RulesBackend
+from clearcall.infra.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Consultant:
+    """The stage's agents, by what they take; both ask the same backend."""
+
+    chunks: ChunkConsultant
+    corrections: CorrectionConsultant
+    asker: Asker
+
+    async def close(self) -> None:
+        """Close the backend's connections."""
+        await self.asker.close()
+
+
+def build(settings: Settings, backend: Backend | None = None) -> Consultant:
+    """The consultant; ``backend`` stands for the settings' own where given.
+
+    Raises:
+        ValueError: a recorded consultant without a recording.
+        UnreadableRecording, OSError: the recording cannot be read.
+    """
+    fallback = RulesBackend() if settings.outage == "degrade" else None
+    asker = Asker(backend or backend_of(settings), fallback)
+    return Consultant(
+        chunks=ChunkConsultant(
+            asker,
+            window_words=settings.window_words,
+            context_words=settings.context_words,
+            source_chars=settings.source_chars,
+        ),
+        corrections=CorrectionConsultant(asker, context_words=settings.context_words),
+        asker=asker,
+    )
+
+
+def backend_of(settings: Settings) -> Backend:
+    """What answers; raises as ``build`` does."""
+    if settings.consultant == "rules":
+        return RulesBackend()
+    if settings.consultant == "recorded":
+        if settings.recording is None:
+            raise ValueError("the recorded consultant needs a recording: set CLEARCALL_RECORDING")
+        return RecordedBackend.load(settings.recording)
+    return ChatBackend(
+        OpenAI(
+            settings.urls,
+            model=settings.model,
+            api_key=settings.api_key.get_secret_value(),
+            in_flight=settings.requests_in_flight,
+            connect_timeout=settings.connect_timeout,
+            request_timeout=settings.request_timeout,
+        )
+    )

@@ -1,0 +1,214 @@
+"""Any server that speaks OpenAI's chat completions: ``vllm serve`` first of all.
+
+Several URLs share the work by requests in flight; each takes so many at once and no more. What may pass (429, 5xx,
+a lost connection, an unreadable answer, silence) is tried again with backoff, elsewhere if there is an elsewhere,
+then ``Unavailable``. What is the request's own fault is ``TooLong`` or ``Rejected`` at once.
+"""
+
+import asyncio
+import random
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+import httpx
+import structlog
+
+from clearcall.agents.consultant.backend import ChatMessage, Completion, Rejected, TooLong
+from clearcall.agents.protocol import Unavailable
+
+TRIES = 4
+"""Attempts at one request before it counts as an outage; the runtime then starts over with its own backoff."""
+
+FIRST_DELAY = 0.5
+LONGEST_DELAY = 20.0
+"""Seconds before a second attempt and, doubled each time, at most; a server's Retry-After within the same limit."""
+
+_OUR_FAULT = (400, 413, 422)
+_MISCONFIGURED = (401, 403, 404)
+_TOO_LONG = re.compile(
+    r"context.{0,20}(?:length|window|size)|max_?(?:model_len|tokens)|too (?:long|large)", re.IGNORECASE
+)
+
+log = structlog.get_logger()
+
+T = TypeVar("T")
+
+
+class _Passing(Exception):
+    """What another attempt may mend; ``after`` is the delay in seconds that the server asks for."""
+
+    def __init__(self, detail: str, after: float = 0.0) -> None:
+        super().__init__(detail)
+        self.after = after
+
+
+@dataclass(slots=True)
+class _Server:
+    """One URL: its places, and how many requests hold or want one."""
+
+    url: str
+    places: asyncio.Semaphore
+    load: int = 0
+
+
+class OpenAI:
+    """A chat model behind one or several URLs that serve the same model.
+
+    Args:
+        urls: bases such as ``http://host:8000/v1``.
+        model: as the servers name it; empty asks the first that answers, once.
+        api_key: sent as bearer; empty sends none.
+        in_flight: most requests under way per URL.
+        connect_timeout: seconds for a connection.
+        request_timeout: seconds from a request to the end of its answer.
+        sleep: waits between attempts.
+        rng: jitter and the choice among equally loaded servers.
+        transport: for tests.
+    """
+
+    name = "openai"
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        *,
+        model: str = "",
+        api_key: str = "",
+        in_flight: int = 32,
+        connect_timeout: float = 5.0,
+        request_timeout: float = 120.0,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        rng: random.Random | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._servers = [_Server(url.rstrip("/"), asyncio.Semaphore(in_flight)) for url in urls]
+        self._model = model
+        self._asking = asyncio.Lock()
+        self._request_timeout = request_timeout
+        self._sleep = sleep
+        self._rng = rng or random.Random()  # noqa: S311 - jitter, no secret
+        self._client = httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+            # the whole request has its own deadline; the pool never waits, places are counted per server
+            timeout=httpx.Timeout(request_timeout, connect=connect_timeout, pool=None),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=in_flight * len(urls)),
+            transport=transport,
+        )
+
+    @property
+    def model(self) -> str:
+        """The model's name; empty until the server was asked."""
+        return self._model
+
+    async def complete(self, messages: Sequence[ChatMessage], max_tokens: int) -> Completion:
+        """One answer, not streamed, at temperature 0.
+
+        Raises:
+            TooLong, Rejected: the server refuses this request.
+            Unavailable: no server answers.
+        """
+        model = self._model or await self._ask_model()
+        body = {
+            "model": model,
+            "messages": [asdict(message) for message in messages],
+            "max_tokens": max_tokens,
+            "temperature": 0,
+            "stream": False,
+        }
+        return await self._persist("POST", "/chat/completions", body, _completion)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _ask_model(self) -> str:
+        async with self._asking:
+            if not self._model:
+                self._model = await self._persist("GET", "/models", None, _first_model)
+                log.info("consultant_model", model=self._model)
+        return self._model
+
+    async def _persist(self, method: str, path: str, body: object, read: Callable[[Any], T]) -> T:
+        """Ask until an answer can be read or ``TRIES`` are spent."""
+        server: _Server | None = None
+        delay = FIRST_DELAY
+        for attempt in range(1, TRIES + 1):
+            server = self._least_loaded(server)
+            try:
+                return read(await self._ask(server, method, path, body))
+            except _Passing as passing:
+                log.warning("model_server_trouble", url=server.url, attempt=attempt, trouble=str(passing))
+                trouble = passing
+            if attempt < TRIES:
+                await self._sleep(min(LONGEST_DELAY, max(trouble.after, delay * self._rng.uniform(0.5, 1.0))))
+                delay *= 2
+        raise Unavailable("model_unavailable", f"no answer from {server.url if server else 'any server'}: {trouble}")
+
+    async def _ask(self, server: _Server, method: str, path: str, body: object) -> Any:
+        """One request; its answer's JSON."""
+        server.load += 1
+        try:
+            async with server.places, asyncio.timeout(self._request_timeout):
+                response = await self._client.request(method, server.url + path, json=body)
+        except TimeoutError as error:
+            raise _Passing(f"no answer within {self._request_timeout:g} s") from error
+        except httpx.HTTPError as error:
+            raise _Passing(f"{type(error).__name__}: {error}") from error
+        finally:
+            server.load -= 1
+        _check(response, server.url)
+        try:
+            return response.json()
+        except ValueError as error:
+            raise _Passing("the answer is not JSON") from error
+
+    def _least_loaded(self, avoid: _Server | None) -> _Server:
+        candidates = [server for server in self._servers if server is not avoid] or self._servers
+        least = min(server.load for server in candidates)
+        return self._rng.choice([server for server in candidates if server.load == least])
+
+
+def _check(response: httpx.Response, url: str) -> None:
+    status = response.status_code
+    if status == httpx.codes.OK:
+        return
+    if status in _OUR_FAULT:
+        text = response.text[:2000]
+        too_long = status == httpx.codes.REQUEST_ENTITY_TOO_LARGE or _TOO_LONG.search(text)
+        raise TooLong(f"HTTP {status}") if too_long else Rejected(f"HTTP {status}")
+    if status in _MISCONFIGURED:
+        raise Unavailable(
+            "model_misconfigured", f"{url} answers HTTP {status}: check the URL, the model's name, the key"
+        )
+    raise _Passing(f"HTTP {status}", _retry_after(response))
+
+
+def _retry_after(response: httpx.Response) -> float:
+    """Seconds; 0 where the header is absent, a date or no number."""
+    value = response.headers.get("retry-after", "")
+    return float(value) if re.fullmatch(r"[0-9]{1,6}(?:\.[0-9]{1,3})?", value) else 0.0
+
+
+def _completion(content: Any) -> Completion:
+    try:
+        choice = content["choices"][0]
+        text = choice["message"]["content"]
+        usage = content.get("usage") or {}
+        return Completion(
+            text=str(text or ""),
+            finish_reason=str(choice.get("finish_reason") or ""),
+            model=str(content.get("model") or ""),
+            prompt_tokens=int(usage.get("prompt_tokens") or 0),
+            completion_tokens=int(usage.get("completion_tokens") or 0),
+        )
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise _Passing("the answer is no chat completion") from error
+
+
+def _first_model(content: Any) -> str:
+    try:
+        return str(content["data"][0]["id"])
+    except (IndexError, KeyError, TypeError) as error:
+        raise _Passing("the server names no model") from error

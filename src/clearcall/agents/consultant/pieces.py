@@ -1,0 +1,74 @@
+"""Chunks to lines: what is too long for one line is cut at word boundaries and joined again."""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from clearcall.agents.consultant.backend import Line
+from clearcall.schemas import Chunk
+
+LINE_WORDS = 150
+"""Most words of a line: the design's longest chunk."""
+
+LINE_CHARS = 1200
+"""Most characters of a line: 150 long words, and the bound for scripts that write no spaces."""
+
+WINDOW_LINES = 40
+"""Most lines of a request: small models lose count of more."""
+
+
+def count_words(text: str) -> int:
+    """Words by white space."""
+    return len(text.split())
+
+
+def one_line(text: str) -> str:
+    """The text as a model may get it: white space runs are one space, no control characters, no lone surrogates."""
+    spaced = " ".join(text.split())
+    if spaced.isprintable():
+        return spaced
+    return "".join(char for char in spaced if unicodedata.category(char) not in ("Cc", "Cs"))
+
+
+def cut(chunk: Chunk) -> tuple[Line, ...]:
+    """The chunk as one line, or as several of at most ``LINE_WORDS`` words and ``LINE_CHARS`` characters."""
+    pieces = list(_pieces(one_line(chunk.text)))
+    return tuple(
+        Line(chunk, text, part=part, parts=len(pieces), glue=glue if part else "")
+        for part, (glue, text) in enumerate(pieces)
+    )
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Pairs of what stood before a piece and the piece."""
+    taken: list[str] = []
+    length = 0
+    for word in text.split(" "):
+        if taken and (len(taken) == LINE_WORDS or length + 1 + len(word) > LINE_CHARS):
+            yield " ", " ".join(taken)
+            taken, length = [], 0
+        if len(word) <= LINE_CHARS:
+            taken.append(word)
+            length += len(word) + (1 if length else 0)
+            continue
+        parts = [word[at : at + LINE_CHARS] for at in range(0, len(word), LINE_CHARS)]
+        yield " ", parts[0]
+        yield from (("", part) for part in parts[1:])
+    if taken:
+        yield " ", " ".join(taken)
+
+
+def windows(lines: Sequence[Line], words: int) -> list[tuple[Line, ...]]:
+    """Consecutive lines in groups of at most ``words`` words and ``WINDOW_LINES`` lines, each of at least one line."""
+    groups: list[tuple[Line, ...]] = []
+    group: list[Line] = []
+    weight = 0
+    for line in lines:
+        own = count_words(line.text)
+        if group and (weight + own > words or len(group) == WINDOW_LINES):
+            groups.append(tuple(group))
+            group, weight = [], 0
+        group.append(line)
+        weight += own
+    if group:
+        groups.append(tuple(group))
+    return groups

@@ -1,0 +1,132 @@
+"""Prompts: versioned files, and how a request is written into one.
+
+A file has sections that start with ``=== name``. ``system`` and the ``user`` and ``assistant`` examples come first
+and never vary, so that a server's prefix cache holds them. What was said stands between fences that it cannot close.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import cast
+
+from clearcall.agents.consultant.backend import ChatMessage, Request, Role
+from clearcall.agents.consultant.pieces import one_line
+from clearcall.schemas import Attempt, ContextTurn, Failure, FragmentScore
+
+CLEAN = "clean-1"
+CORRECT = "correct-1"
+
+SHOWN_FINDINGS = 8
+"""Most findings told to the model about one answer; more do not help a small one."""
+
+SHOWN_CHARS = 300
+"""Most characters of a finding."""
+
+_ROLES = ("agent", "caller")
+_SECTION = re.compile(r"^=== (\w+)\n", re.MULTILINE)
+_FENCE = re.compile(r"<(?=\s*/?\s*(?:transcript|earlier)\b)", re.IGNORECASE)
+
+_UNUSABLE = {
+    Failure.MISSING_LINE: "The line is missing.",
+    Failure.REPEATED_LINE: "The line was there more than once, with different words.",
+    Failure.MERGED_LINE: "The line held other lines too.",
+    Failure.EMPTY: "The line was empty.",
+    Failure.CUT: "The line was not complete.",
+    Failure.OTHER_LANGUAGE: "The line was in another language.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt file: ``opening`` is its constant part, ``findings`` there only where it corrects."""
+
+    version: str
+    opening: tuple[ChatMessage, ...]
+    request: Template
+    earlier: Template
+    findings: Template
+
+
+@cache
+def load(version: str) -> Prompt:
+    """The prompt of that version; raises ``FileNotFoundError`` for one that does not exist."""
+    text = (files("clearcall.agents.consultant") / "prompts" / f"{version}.txt").read_text(encoding="utf-8")
+    parts = _SECTION.split(text)[1:]
+    sections = [(name, body.rstrip("\n")) for name, body in zip(parts[::2], parts[1::2], strict=True)]
+    templates = {name: Template(body) for name, body in sections}
+    return Prompt(
+        version=version,
+        opening=tuple(
+            ChatMessage(cast("Role", name), body) for name, body in sections if name in ("system", "user", "assistant")
+        ),
+        request=templates["request"],
+        earlier=templates["earlier"],
+        findings=templates.get("findings", Template("")),
+    )
+
+
+def version_for(iteration: int) -> str:
+    """The prompt version used at an iteration."""
+    return CORRECT if iteration else CLEAN
+
+
+def render(request: Request) -> list[ChatMessage]:
+    """The chat that asks for the request's lines, earlier answers and what was found in them included."""
+    prompt = load(version_for(request.iteration))
+    lines = "\n".join(
+        f"{number} {role(line.chunk.speaker)}: {fenced(line.text)}" for number, line in enumerate(request.lines, 1)
+    )
+    question = prompt.request.substitute(
+        earlier=_earlier(prompt, request.context), count=len(request.lines), lines=lines
+    )
+    messages = [*prompt.opening, ChatMessage("user", question)]
+    for attempt in request.attempts:
+        findings = prompt.findings.substitute(findings=_findings(attempt, request), lines=lines)
+        messages += [ChatMessage("assistant", _answered(attempt, request)), ChatMessage("user", findings)]
+    return messages
+
+
+def role(speaker: int) -> str:
+    """A speaker's name in a prompt."""
+    return _ROLES[speaker] if speaker < len(_ROLES) else f"speaker {speaker}"
+
+
+def fenced(text: str) -> str:
+    """The text on one line, unable to open or close a fence."""
+    return _FENCE.sub("< ", one_line(text))
+
+
+def _earlier(prompt: Prompt, context: Sequence[ContextTurn]) -> str:
+    if not context:
+        return ""
+    turns = "\n".join(f"{role(turn.speaker)}: {fenced(turn.text)}" for turn in context)
+    return prompt.earlier.substitute(turns=turns) + "\n"
+
+
+def _answered(attempt: Attempt, request: Request) -> str:
+    """An earlier answer as the assistant's turn; of a chunk in pieces the whole answer would mislead."""
+    line = request.lines[0]
+    text = "..." if attempt.failure or line.parts > 1 else one_line(attempt.cleaned)
+    return f"1 {role(line.chunk.speaker)}: {text}"
+
+
+def _findings(attempt: Attempt, request: Request) -> str:
+    if attempt.failure:
+        return "- " + _UNUSABLE.get(attempt.failure, "It was no line of the transcript.")
+    line = request.lines[0]
+    flagged = [fragment for fragment in attempt.fragments if fragment.flagged]
+    if line.parts > 1:
+        flagged = [fragment for fragment in flagged if one_line(fragment.source_text) in line.text]
+    found = [_finding(fragment) for fragment in flagged]
+    found += [f"- {one_line(flag.reason)[:SHOWN_CHARS]}" for flag in attempt.flags]
+    return "\n".join(found[:SHOWN_FINDINGS]) or "- Some words were changed."
+
+
+def _finding(fragment: FragmentScore) -> str:
+    wrote, said = one_line(fragment.text)[:SHOWN_CHARS], fenced(fragment.source_text)[:SHOWN_CHARS]
+    reasons = "; ".join(one_line(flag.reason)[:SHOWN_CHARS] for flag in fragment.flags)
+    line = f'- You wrote "{wrote}", said was "{said}"'
+    return f"{line} ({reasons})" if reasons else line

@@ -1,0 +1,101 @@
+"""The consultant from a recording, and the wrapper that makes one."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from clearcall.agents.consultant.backend import Answer, Answers, Backend, Line, Request
+from clearcall.agents.consultant.recording import Header, Place, Recorded, digest, place_of, read
+from clearcall.agents.protocol import Poison
+from clearcall.schemas import ConsultantInfo, Failure
+
+
+class RecordedBackend:
+    """Answers what a model answered when it was recorded.
+
+    A chunk without a recorded initial response is ``Poison``: the recording is of other calls. A correction may
+    be missing, since scoring may flag today what it did not flag then: that is the failure ``not_recorded``.
+    """
+
+    def __init__(self, header: Header, answers: dict[Place, Recorded]) -> None:
+        self._header = header
+        self._answers = answers
+
+    @classmethod
+    def load(cls, path: Path) -> "RecordedBackend":
+        """From a file; raises ``UnreadableRecording`` or ``OSError``."""
+        return cls(*read(path))
+
+    def info(self, iteration: int) -> ConsultantInfo:
+        """The recorded model, with the prompt of its answers at this iteration."""
+        versions = self._header.prompt_versions
+        return ConsultantInfo(
+            backend="recorded",
+            model=self._header.model,
+            prompt_version=versions[min(iteration, len(versions) - 1)] if versions else "",
+            decoding=self._header.decoding,
+        )
+
+    async def answer(self, request: Request) -> Answers:
+        """The recorded answer of each line."""
+        found = [self._find(line, request.iteration) for line in request.lines]
+        return Answers(
+            tuple(Answer(row.text, row.failure) if row else Answer("", Failure.NOT_RECORDED) for row in found),
+            self.info(request.iteration),
+            sum(row.prompt_tokens for row in found if row),
+            sum(row.completion_tokens for row in found if row),
+        )
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _find(self, line: Line, iteration: int) -> Recorded | None:
+        found = self._answers.get(place_of(line, iteration))
+        if found is None and iteration:
+            return None
+        if found is None:
+            raise Poison("not_recorded", f"the recording has no answer to chunk {line.chunk.message_id}")
+        if found.source != digest(line.text):
+            raise Poison(
+                "not_recorded", f"the recording answers other words than chunk {line.chunk.message_id} has now"
+            )
+        return found
+
+
+class Recorder:
+    """A backend that notes what another one answers. ``clock`` gives seconds."""
+
+    def __init__(self, backend: Backend, clock: Callable[[], float] = time.monotonic) -> None:
+        self._backend = backend
+        self._clock = clock
+        self.answers: dict[Place, Recorded] = {}
+
+    def info(self, iteration: int) -> ConsultantInfo:
+        """The recorded backend's."""
+        return self._backend.info(iteration)
+
+    async def answer(self, request: Request) -> Answers:
+        """Ask, note, pass on."""
+        began = self._clock()
+        answers = await self._backend.answer(request)
+        latency_ms = round((self._clock() - began) * 1000, 1)
+        for line, answer in zip(request.lines, answers.answers, strict=True):
+            row = Recorded(
+                call_id=line.chunk.call_id,
+                chunk_id=line.chunk.chunk_id,
+                part=line.part,
+                iteration=request.iteration,
+                source=digest(line.text),
+                text=answer.text,
+                failure=answer.failure,
+                prompt_version=answers.consultant.prompt_version,
+                prompt_tokens=answers.prompt_tokens // len(request.lines),
+                completion_tokens=answers.completion_tokens // len(request.lines),
+                latency_ms=latency_ms,
+            )
+            self.answers[row.place] = row
+        return answers
+
+    async def close(self) -> None:
+        """Close the recorded backend."""
+        await self._backend.close()
