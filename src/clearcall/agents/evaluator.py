@@ -1,0 +1,163 @@
+"""The evaluator: scores a draft and decides whether its chunk ends here or goes back to the consultant.
+
+Everything it needs travels in the draft, so a redelivered draft gives the same messages again.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from clearcall import __version__
+from clearcall.infra.settings import Settings
+from clearcall.schemas import (
+    MAX_ITERATION,
+    Attempt,
+    Cleaned,
+    Correction,
+    Draft,
+    Evaluation,
+    Incoming,
+    Outcome,
+    Outgoing,
+    Status,
+    Topic,
+)
+from clearcall.scoring import (
+    Rules,
+    Turn,
+    best_attempt,
+    evaluate_turn,
+    fragment_scores,
+    guard_flags,
+    restore,
+    rule_clean,
+)
+
+Policy = Literal["restore", "keep"]
+
+
+class Evaluator:
+    """The agent of ``transcripts.drafts``."""
+
+    def __init__(self, rules: Rules, policy: Policy, now: Callable[[], float] = time.time) -> None:
+        self._rules = rules
+        self._policy = policy
+        self._now = now
+
+    async def __call__(self, batch: Sequence[Incoming[Draft]]) -> Sequence[Outgoing]:
+        """Score each draft; one evaluation each, and a correction or the chunk's end."""
+        outgoing: list[Outgoing] = []
+        for incoming in batch:
+            outgoing += self.judge(incoming.message, incoming.headers.traceparent)
+            await asyncio.sleep(0)  # scoring holds the event loop: heartbeats get their turn between drafts
+        return outgoing
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def judge(self, draft: Draft, traceparent: str | None = None) -> list[Outgoing]:
+        """The messages that one draft leads to."""
+        if draft.outcome is Outcome.NOTHING_TO_CLEAN:
+            return [Outgoing(Topic.CLEANED, self._passed_through(draft), traceparent)]
+        if draft.outcome is Outcome.BOUND_REACHED:
+            return [Outgoing(Topic.CLEANED, self._finalised(draft, draft.attempts), traceparent)]
+
+        attempt = score(draft, self._rules)
+        attempts = (*draft.attempts, attempt)
+        scored = Outgoing(Topic.EVALUATIONS, self._evaluation(draft, attempt), traceparent)
+        if draft.outcome is Outcome.DEGRADED:
+            ending = self._end(draft, draft.cleaned, Status.PASSTHROUGH, attempt, attempts)
+        elif not attempt.flagged:
+            status = Status.CLEAN if draft.iteration == 0 else Status.CORRECTED
+            ending = self._end(draft, draft.cleaned, status, attempt, attempts)
+        elif draft.iteration >= MAX_ITERATION:
+            ending = self._finalised(draft, attempts)
+        else:
+            correction = Correction(chunk=draft.chunk, context=draft.context, attempts=attempts)
+            return [scored, Outgoing(Topic.CORRECTIONS, correction, traceparent, draft.iteration + 1)]
+        return [scored, Outgoing(Topic.CLEANED, ending, traceparent)]
+
+    def _finalised(self, draft: Draft, attempts: tuple[Attempt, ...]) -> Cleaned:
+        """The bound is reached with the chunk still flagged: the policy decides what is delivered."""
+        answered = [attempt for attempt in attempts if attempt.outcome is not Outcome.FAILED]
+        if not answered:
+            return self._end(draft, rule_clean(draft.chunk.text), Status.RESTORED, None, attempts)
+        best = best_attempt(answered)
+        if self._policy == "keep":
+            return self._end(draft, best.cleaned, Status.KEPT, best, attempts)
+        turns, own = _source(draft)
+        evaluation = evaluate_turn(best.cleaned, own, turns, rules=self._rules)
+        restored = restore(best.cleaned, draft.chunk.text, evaluation)
+        return self._end(draft, restored, Status.RESTORED, best, attempts)
+
+    def _passed_through(self, draft: Draft) -> Cleaned:
+        return self._end(draft, draft.cleaned, Status.PASSTHROUGH, None, draft.attempts)
+
+    def _end(
+        self, draft: Draft, text: str, status: Status, taken: Attempt | None, attempts: tuple[Attempt, ...]
+    ) -> Cleaned:
+        return Cleaned(
+            chunk=draft.chunk,
+            text=text,
+            status=status,
+            iteration=taken.iteration if taken else draft.iteration,
+            consultant=taken.consultant if taken else draft.consultant,
+            attempts=attempts,
+            mode=self._rules.mode,
+            threshold=self._rules.threshold,
+            clearcall_version=__version__,
+            cleaned_at=self._now(),
+        )
+
+    def _evaluation(self, draft: Draft, attempt: Attempt) -> Evaluation:
+        return Evaluation(
+            chunk=draft.chunk,
+            attempt=attempt,
+            mode=self._rules.mode,
+            threshold=self._rules.threshold,
+            fragment_words=self._rules.words,
+            fragment_overlap=self._rules.overlap,
+            latency_ms=draft.latency_ms,
+            prompt_tokens=draft.prompt_tokens,
+            completion_tokens=draft.completion_tokens,
+            clearcall_version=__version__,
+            evaluated_at=self._now(),
+        )
+
+
+def build(settings: Settings) -> Evaluator:
+    """The evaluator that the settings describe."""
+    rules = Rules(
+        mode=settings.mode,
+        threshold=settings.threshold,
+        words=settings.fragment_words,
+        overlap=settings.fragment_overlap,
+        source_chars=settings.source_chars,
+    )
+    return Evaluator(rules, settings.policy)
+
+
+def score(draft: Draft, rules: Rules) -> Attempt:
+    """The draft as a scored attempt; one without a usable answer is flagged as a whole."""
+    turns, own = _source(draft)
+    failed = draft.outcome is Outcome.FAILED
+    evaluation = None if failed else evaluate_turn(draft.cleaned, own, turns, rules=rules)
+    return Attempt(
+        iteration=draft.iteration,
+        cleaned=draft.cleaned,
+        outcome=draft.outcome,
+        failure=draft.failure,
+        consultant=draft.consultant,
+        flagged=evaluation is None or evaluation.flagged,
+        fragments=fragment_scores(evaluation) if evaluation else (),
+        flags=guard_flags(evaluation.flags) if evaluation else (),
+    )
+
+
+def _source(draft: Draft) -> tuple[list[Turn], int]:
+    """The chunk among its neighbours in the order of the call, and its place there."""
+    said = {turn.chunk_id: Turn(turn.speaker, turn.text) for turn in draft.context}
+    said[draft.chunk.chunk_id] = Turn(draft.chunk.speaker, draft.chunk.text)
+    order = sorted(said)
+    return [said[chunk_id] for chunk_id in order], order.index(draft.chunk.chunk_id)
