@@ -1,5 +1,6 @@
 """One client for both homes of the performance database: a server by HTTP, and the engine in this process."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -56,9 +57,16 @@ class Database:
         """Run a statement that returns no rows."""
         self._call(lambda: self._client.command(statement))
 
-    def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """The rows of a query, by column name; parameters as ``{name:Type}`` in it."""
-        result = self._call(lambda: self._client.query(query, parameters=dict(parameters or {})))
+    def rows(
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        """The rows of a query, by column name; parameters as ``{name:Type}`` in it, settings of the engine."""
+        result = self._call(
+            lambda: self._client.query(query, parameters=dict(parameters or {}), settings=dict(settings or {}))
+        )
         return list(result.named_results())
 
     def insert(self, table: str, columns: Mapping[str, Sequence[Any]]) -> None:
@@ -110,6 +118,8 @@ def connect(settings: Settings) -> Database:
         DatabaseAway: down, locked, or a wrong password; the text says what to do.
     """
     address = check(settings)
+    # The driver logs what it also raises, with rows in it.
+    logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
     client = _open_folder(address) if isinstance(address, Embedded) else _open_server(address, settings)
     client.database = address.database  # set late: the handshake fails where the database is still to be created
     return Database(client, address)

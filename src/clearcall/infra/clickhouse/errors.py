@@ -8,6 +8,8 @@ DatabaseError
 └── QueryRefused      a statement of ours that the engine does not take
 """
 
+import re
+
 
 class DatabaseError(Exception):
     """The text says what was wrong and what to do; it never holds a row's content."""
@@ -83,5 +85,8 @@ def translate(code: int | None, text: str, home: str, *, inserting: bool) -> Dat
 
 
 def _short(text: str) -> str:
+    cause = re.search(r"\[Errno -?\d+\] [\w ]+|[Tt]imed out", text)
+    if cause:
+        return cause[0]
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"

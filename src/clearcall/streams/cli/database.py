@@ -1,0 +1,39 @@
+"""What the commands that read the database share."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from clearcall.infra.clickhouse import (
+    Database,
+    DatabaseError,
+    Embedded,
+    MissingExtra,
+    NotMigrated,
+    check,
+    connect,
+    require,
+)
+from clearcall.infra.settings import Settings
+from clearcall.streams.cli.errors import USAGE, Stop
+
+
+@contextmanager
+def opened(settings: Settings, *, migrated: bool = True) -> Iterator[Database]:
+    """The database of the settings, closed at the end; its errors become what a person can act on."""
+    try:
+        address = check(settings)
+        if migrated and isinstance(address, Embedded) and not address.path.is_dir():
+            raise Stop(f"there is no database in {address.path}", "clearcall run FILE --db … makes one")
+        with closing(connect(settings)) as database:
+            if migrated:
+                require(database)
+            yield database
+    except ValueError as error:
+        raise Stop(str(error), "correct --db or CLEARCALL_DB", USAGE) from error
+    except NotMigrated as error:
+        raise Stop(str(error).partition(": run")[0], f"clearcall db migrate --db {settings.db}") from error
+    except MissingExtra as error:
+        what, _, todo = str(error).partition(": ")
+        raise Stop(what, todo) from error
+    except DatabaseError as error:
+        raise Stop(str(error), "check --db or CLEARCALL_DB; clearcall doctor looks closer") from error

@@ -1,0 +1,42 @@
+"""``clearcall db``: migrate and status."""
+
+from datetime import UTC, datetime
+
+import typer
+
+from clearcall.streams.cli.options import DbFlag, console, settings_of
+
+app = typer.Typer(help="Prepare the performance database.", no_args_is_help=True)
+
+
+@app.command()
+def migrate(ctx: typer.Context, db: DbFlag = None) -> None:
+    """Create the database and apply the migrations that are pending."""
+    from clearcall.infra import clickhouse  # noqa: PLC0415 - heavy, and only here
+    from clearcall.streams.cli.database import opened  # noqa: PLC0415 - as above
+
+    with opened(settings_of(ctx, db=db), migrated=False) as database:
+        applied = clickhouse.migrate(database)
+        for migration in applied:
+            console().print(f"applied {migration.number:04} {migration.name}")
+        console().print(f"{database.address} is up to date")
+
+
+@app.command()
+def status(ctx: typer.Context, db: DbFlag = None) -> None:
+    """List the migrations; exit code 1 where one is pending."""
+    from clearcall.infra import clickhouse  # noqa: PLC0415 - heavy, and only here
+    from clearcall.streams.cli.database import opened  # noqa: PLC0415 - as above
+
+    with opened(settings_of(ctx, db=db), migrated=False) as database:
+        states = clickhouse.status(database)
+    for state in states:
+        console().print(f"{state.number:04} {state.name}  {_when(state.applied_at)}")
+    if any(state.applied_at is None for state in states):
+        raise typer.Exit(1)
+
+
+def _when(applied_at: float | None) -> str:
+    if applied_at is None:
+        return "pending: clearcall db migrate"
+    return f"applied {datetime.fromtimestamp(applied_at, UTC):%Y-%m-%d %H:%M:%S} UTC"

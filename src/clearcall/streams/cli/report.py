@@ -1,0 +1,38 @@
+"""``clearcall report``: the paper's Tables 1 to 5 and the worst fragments, from the performance database."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import orjson
+import typer
+
+from clearcall.streams.cli.options import DbFlag, console, settings_of
+
+app = typer.Typer()
+
+CallFlag = Annotated[str | None, typer.Option("--call", help="Only this call.", show_default=False)]
+
+
+@app.command()
+def report(
+    ctx: typer.Context,
+    db: DbFlag = None,
+    call: CallFlag = None,
+    worst: Annotated[int, typer.Option("--worst", min=0, max=1000, help="How many of the worst fragments.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+) -> None:
+    """Rates, similarities and the worst fragments, by the paper's names."""
+    from clearcall.infra.clickhouse import report as reading  # noqa: PLC0415 - heavy, and only here
+    from clearcall.streams.cli.database import opened  # noqa: PLC0415 - as above
+    from clearcall.streams.cli.report_view import render_statuses, render_tables, render_worst  # noqa: PLC0415 - as above
+
+    with opened(settings_of(ctx, db=db)) as database:
+        summary = reading.summary(database, call, worst)
+        tables = reading.tables(database, call)
+    if as_json:
+        found = {"summary": asdict(summary), **tables}
+        typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+        return
+    render_statuses(console(), summary)
+    render_tables(console(), tables)
+    render_worst(console(), summary)

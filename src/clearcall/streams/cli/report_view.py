@@ -1,0 +1,217 @@
+"""How a report looks: rich tables and colours at a terminal, plain aligned text elsewhere."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from clearcall.infra.clickhouse.report import Interval, Rate, Similarity, Summary, WorstFragment
+
+_SCOPES = {"scored": "scored at it", "corpus": "whole corpus after it"}
+
+Row = Sequence[str]
+
+
+def render_summary(console: Console, summary: Summary) -> None:
+    """A run at a glance: chunks by status, rates, similarity, the worst fragments with what the model changed."""
+    render_statuses(console, summary)
+    _table(
+        console,
+        "Hallucination rate, with its Wilson 95% interval",
+        ("consultant", "iteration", "fragments", "by SS alone", "by SS or guards"),
+        [_rate(rate) for rate in summary.rates],
+    )
+    _table(
+        console,
+        "Similarity (SS, Algorithm 1) of the whole corpus",
+        ("consultant", "after iteration", "mean", "std", "min", "quartiles", "max"),
+        [_similarity(each) for each in summary.similarities if each.measure == "ss_paper" and each.scope == "corpus"],
+    )
+    render_worst(console, summary)
+
+
+def render_statuses(console: Console, summary: Summary) -> None:
+    """The counts, and how the chunks ended."""
+    _heading(console, f"{summary.chunks} chunks of {summary.calls} calls, {summary.fragments} fragments scored")
+    ends = [(status, str(count), _percent(count / summary.chunks)) for status, count in summary.statuses.items()]
+    _table(console, "Chunks by status", ("status", "chunks", "share"), ends)
+    if summary.dead_letters:
+        console.print(Text(f"dead letters: {summary.dead_letters} (clearcall dead-letters list)", style="yellow"))
+
+
+def render_worst(console: Console, summary: Summary) -> None:
+    """The worst fragments, each with its source and the difference in words."""
+    if summary.worst:
+        _heading(console, "Worst fragments: removed from the source (red), added by the model (green)")
+    for worst in summary.worst:
+        render_fragment(console, worst)
+
+
+def render_fragment(console: Console, worst: WorstFragment) -> None:
+    """One fragment, its source, and the difference in words."""
+    place = f"{worst.call_id}/{worst.chunk_id}/{worst.iteration}/{worst.fragment_id}"
+    console.print(Text(f"{place}  SS {worst.ss:.1f} (Algorithm 1: {worst.ss_paper:.1f})", style="bold"), soft_wrap=True)
+    console.print(Text.assemble("  said:  ", _printable(worst.source_text)), soft_wrap=True)
+    console.print(Text.assemble("  wrote: ", _printable(worst.text)), soft_wrap=True)
+    difference = word_difference(worst.source_text, worst.text, marks=not console.is_terminal)
+    console.print(Text.assemble("  diff:  ", difference), soft_wrap=True)
+    for reason in worst.reasons:
+        console.print(Text(f"  guard: {_printable(reason)}", style="yellow"), soft_wrap=True)
+
+
+def render_tables(console: Console, tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
+    """The paper's Tables 1 to 5."""
+    for name, (title, columns) in _PAPER.items():
+        header = ("consultant", "iteration", "fragments", *columns)
+        rows = [(*_key(row), *(_cell(row, column) for column in columns.values())) for row in tables[name]]
+        _table(console, title, header, rows)
+
+
+def word_difference(source: str, cleaned: str, *, marks: bool = False) -> Text:
+    """What became of the source's words: removed in red, added in green; case and punctuation do not count.
+
+    With ``marks``, for output without colour, as ``[-removed-]`` and ``{+added+}``.
+    """
+    said, wrote = _printable(source).split(), _printable(cleaned).split()
+    matcher = SequenceMatcher(None, [_bare(word) for word in said], [_bare(word) for word in wrote], autojunk=False)
+    parts: list[Text] = []
+    for kind, said_from, said_to, wrote_from, wrote_to in matcher.get_opcodes():
+        if kind == "equal":
+            parts.append(Text(" ".join(wrote[wrote_from:wrote_to])))
+            continue
+        if said_to > said_from:
+            removed = " ".join(said[said_from:said_to])
+            parts.append(Text(f"[-{removed}-]" if marks else removed, style="red strike"))
+        if wrote_to > wrote_from:
+            added = " ".join(wrote[wrote_from:wrote_to])
+            parts.append(Text(f"{{+{added}+}}" if marks else added, style="bold green"))
+    return Text(" ").join(parts)
+
+
+_Columns = Mapping[str, str]
+
+_PAPER: Mapping[str, tuple[str, _Columns]] = {
+    "table1": (
+        "Table 1. Hallucination rate (Wilson 95% interval)",
+        {"by SS alone": "rate_by_ss", "by SS or guards": "rate_by_any"},
+    ),
+    "table2": ("Table 2. Mean similarity", {"mean SS (Algorithm 1)": "mean_ss_paper", "mean SS (mode)": "mean_ss"}),
+    "table3": (
+        "Table 3. Flagged fragments and chunks",
+        {
+            "by SS alone": "flagged_by_ss",
+            "by guards alone": "flagged_by_guards_alone",
+            "by SS or guards": "flagged_by_any",
+            "chunks": "chunks",
+            "flagged chunks": "flagged_chunks",
+            "without an answer": "failed_chunks",
+        },
+    ),
+    "table4": (
+        "Table 4. Distribution of similarity",
+        {
+            "measure": "measure",
+            "std": "std",
+            "min": "minimum",
+            "25%": "lower_quartile",
+            "median": "median",
+            "75%": "upper_quartile",
+            "max": "maximum",
+        },
+    ),
+    "table5": (
+        "Table 5. By size of the chunk",
+        {
+            "words": "size_class",
+            "chunks": "chunks",
+            "by SS alone": "rate_by_ss",
+            "by SS or guards": "rate_by_any",
+            "mean SS (Algorithm 1)": "mean_ss_paper",
+        },
+    ),
+}
+
+_INTERVALS = ("rate_by_ss", "rate_by_any")
+
+
+def _cell(row: Mapping[str, Any], column: str) -> str:
+    value = row[column]
+    if column in _INTERVALS:
+        return _interval(Interval(value, row[f"{column}_low"], row[f"{column}_high"]))
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else str(value)
+
+
+def _key(row: Mapping[str, Any]) -> Row:
+    consultant = f"{row['backend']} {row['model']} {row['prompt_version']}"
+    return consultant, f"{row['iteration']}, {_SCOPES[row['scope']]}", str(row["fragments"])
+
+
+def _rate(rate: Rate) -> Row:
+    return (
+        f"{rate.backend} {rate.model} {rate.prompt_version}",
+        f"{rate.iteration}, {_SCOPES[rate.scope]}",
+        str(rate.fragments),
+        _interval(rate.by_ss),
+        _interval(rate.by_any),
+    )
+
+
+def _similarity(each: Similarity) -> Row:
+    std = "-" if each.std is None else f"{each.std:.2f}"
+    quartiles = f"{each.lower_quartile:.1f} / {each.median:.1f} / {each.upper_quartile:.1f}"
+    consultant = f"{each.backend} {each.model} {each.prompt_version}"
+    return (
+        consultant,
+        str(each.iteration),
+        f"{each.mean:.2f}",
+        std,
+        f"{each.minimum:.1f}",
+        quartiles,
+        f"{each.maximum:.1f}",
+    )
+
+
+def _interval(share: Interval) -> str:
+    return f"{_percent(share.value)} ({_percent(share.low)} to {_percent(share.high)})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
+
+
+def _bare(word: str) -> str:
+    return re.sub(r"[^\w']", "", word.casefold())
+
+
+def _printable(text: str) -> str:
+    """The text without what would move a terminal's cursor."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _heading(console: Console, title: str) -> None:
+    console.print()
+    console.print(Text(title, style="bold cyan"), soft_wrap=True)
+
+
+def _table(console: Console, title: str, header: Row, rows: Sequence[Row]) -> None:
+    _heading(console, title)
+    if not rows:
+        console.print("  nothing yet")
+        return
+    if console.is_terminal:
+        table = Table(*header, box=SIMPLE_HEAD)
+        for row in rows:
+            table.add_row(*(Text(_printable(cell)) for cell in row))
+        console.print(table)
+        return
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        line = "  ".join(_printable(cell).ljust(width) for cell, width in zip(row, widths, strict=True))
+        console.print(Text(f"  {line}".rstrip()), soft_wrap=True)
