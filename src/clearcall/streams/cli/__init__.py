@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from clearcall import __version__
-from clearcall.streams.cli import config, schemas, topics
+from clearcall.streams.cli import config, schemas, score, topics
 from clearcall.streams.cli.errors import CommandGroup
 from clearcall.streams.cli.options import Globals
 
@@ -48,6 +48,7 @@ def _root(
     ctx.obj = Globals(config_file, debug)
 
 
+app.add_typer(score.app)
 app.add_typer(topics.app, name="topics")
 app.add_typer(schemas.app, name="schemas")
 app.add_typer(config.app, name="config")

@@ -15,6 +15,9 @@ DbFlag = Annotated[
 ]
 
 
+_PLAIN_WIDTH = 160
+
+
 @dataclass(frozen=True, slots=True)
 class Globals:
     """The options before the command's name."""
@@ -39,5 +42,6 @@ def globals_of(ctx: typer.Context) -> Globals:
 
 
 def console() -> Console:
-    """The console for results, on stdout; plain where stdout is no terminal."""
-    return Console(highlight=False)
+    """The console for results, on stdout; plain, and wide enough for tables, where stdout is no terminal."""
+    found = Console(highlight=False)
+    return found if found.is_terminal else Console(highlight=False, width=_PLAIN_WIDTH)
