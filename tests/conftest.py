@@ -1,0 +1,98 @@
+"""A real Kafka for the tests that need one, and settings that keep each test to itself."""
+
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from clearcall.infra.kafka import maven
+from clearcall.infra.kafka.apache import ApacheKafka
+from clearcall.infra.kafka.errors import NoBroker
+from clearcall.infra.kafka.ports import free_ports
+from clearcall.infra.kafka.readiness import wait_until_ready
+from clearcall.infra.settings import Settings
+
+_START_TIMEOUT = 120.0  # seconds; an image may have to be pulled first
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[str]:
+    """Bootstrap servers: ``CLEARCALL_KAFKA``, else Docker's, else Maven and Java's; else the test is skipped."""
+    given = os.environ.get("CLEARCALL_KAFKA")
+    if given:
+        yield given
+    elif _docker_answers():
+        yield from _kafka_in_docker()
+    else:
+        yield from _kafka_by_maven()
+
+
+@pytest.fixture
+def settings(kafka: str, tmp_path: Path) -> Settings:
+    """Settings on the real Kafka, with topics, groups and a database that no other test uses."""
+    unique = f"t{uuid.uuid4().hex[:10]}."
+    return Settings(
+        kafka=kafka,
+        topic_prefix=unique,
+        group_prefix=unique,
+        partitions=4,
+        db=f"chdb://{tmp_path / 'db'}",
+        consultant="rules",
+    )
+
+
+def _docker_answers() -> bool:
+    program = shutil.which("docker")
+    if program is None:
+        return False
+    with suppress(subprocess.TimeoutExpired):
+        return subprocess.run([program, "info"], capture_output=True, check=False, timeout=20).returncode == 0
+    return False
+
+
+def _kafka_in_docker() -> Iterator[str]:
+    from testcontainers.core.container import DockerContainer  # noqa: PLC0415 - only where Docker answers
+
+    (port,) = free_ports(1)
+    container = DockerContainer(f"apache/kafka:{maven.version()}").with_bind_ports(port, port)
+    for key, value in _docker_environment(port).items():
+        container = container.with_env(key, value)
+    with container:
+        wait_until_ready(port, 1, _START_TIMEOUT, lambda: None)
+        yield f"127.0.0.1:{port}"
+
+
+def _docker_environment(port: int) -> dict[str, str]:
+    return {
+        "KAFKA_NODE_ID": "1",
+        "KAFKA_PROCESS_ROLES": "broker,controller",
+        "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@localhost:9093",
+        "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+        "KAFKA_LISTENERS": f"PLAINTEXT://0.0.0.0:{port},CONTROLLER://localhost:9093",
+        "KAFKA_ADVERTISED_LISTENERS": f"PLAINTEXT://127.0.0.1:{port}",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR": "1",
+        "KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS": "4",
+        "KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR": "1",
+        "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR": "1",
+        "KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS": "0",
+        "KAFKA_GROUP_MIN_SESSION_TIMEOUT_MS": "1000",
+        "KAFKA_AUTO_CREATE_TOPICS_ENABLE": "false",
+    }
+
+
+def _kafka_by_maven() -> Iterator[str]:
+    broker = ApacheKafka()
+    try:
+        broker.start()
+    except NoBroker as reason:
+        pytest.skip(f"no Kafka: CLEARCALL_KAFKA is not set, no Docker answers, and {reason}")
+    try:
+        yield broker.bootstrap
+    finally:
+        broker.stop()
