@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Literal
 
 from rapidfuzz.distance import Indel
@@ -81,13 +81,18 @@ def _without_islands(pieces: Sequence[Piece]) -> list[Piece]:
     """A short word that happens to be on both sides of a rewritten stretch reads better as part of the change."""
     cleared: list[Piece] = []
     for at, piece in enumerate(pieces):
-        around = {other.kind for other in (*pieces[max(at - 2, 0) : at], *pieces[at + 1 : at + 3])}
-        lone = len(piece.text) <= _ISLAND and " " not in piece.text and 0 < at < len(pieces) - 1
-        if piece.kind == "same" and lone and around == {"removed", "added"}:
+        before, after = _change(reversed(pieces[:at])), _change(pieces[at + 1 :])
+        lone = piece.kind == "same" and len(piece.text) <= _ISLAND and " " not in piece.text
+        if lone and before and after and before | after == {"removed", "added"}:
             cleared += [Piece("removed", piece.text), Piece("added", piece.text)]
         else:
             cleared.append(piece)
     return cleared
+
+
+def _change(pieces: Iterable[Piece]) -> set[Kind]:
+    """What happens up to the next words that stayed."""
+    return {piece.kind for piece in takewhile(lambda piece: piece.kind != "same", pieces)}
 
 
 def _removed_first(pieces: Sequence[Piece]) -> list[Piece]:
