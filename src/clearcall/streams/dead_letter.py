@@ -1,0 +1,59 @@
+"""What no stage could handle: kept with its reason and everything needed to send it again."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import replace
+
+from clearcall import __version__
+from clearcall.schemas import DeadLetter
+from clearcall.streams.records import Record
+
+MOST_VALUE_BYTES = 600_000
+"""Longer values are cut, and marked: in base64 they would not fit a message. Their place still tells where they are."""
+
+MOST_HEADER_BYTES = 16_000
+_MOST_KEY_BYTES = 4_000
+_MOST_DETAIL_CHARS = 1_000
+_MOST_ERRORS = 10
+
+
+def dead_letter(
+    record: Record, *, stage: str, reason: str, detail: str, errors: Sequence[str] = (), died_at: float
+) -> DeadLetter:
+    """The dead letter of ``record``; ``errors`` are those of the attempts before, ``died_at`` is epoch seconds."""
+    kept = _shortened(record)
+    return DeadLetter(
+        stage=stage,
+        reason=reason,
+        detail=detail[:_MOST_DETAIL_CHARS],
+        errors=tuple(error[:_MOST_DETAIL_CHARS] for error in errors[-_MOST_ERRORS:]),
+        topic=record.partition.topic,
+        partition=record.partition.number,
+        offset=record.offset,
+        record_key=_text(kept.key),
+        record_value=_text(kept.value),
+        record_headers=tuple((name, _text(value)) for name, value in kept.headers),
+        record_timestamp=record.timestamp,
+        truncated=kept is not record,
+        clearcall_version=__version__,
+        died_at=died_at,
+    )
+
+
+def _shortened(record: Record) -> Record:
+    """The record itself where it fits, else a part of it."""
+    key, value = record.key or b"", record.value or b""
+    header_bytes = sum(len(name) + len(content or b"") for name, content in record.headers)
+    fits = len(value) <= MOST_VALUE_BYTES and len(key) <= _MOST_KEY_BYTES and header_bytes <= MOST_HEADER_BYTES
+    if fits:
+        return record
+    return replace(
+        record,
+        key=record.key and key[:_MOST_KEY_BYTES],
+        value=record.value and value[:MOST_VALUE_BYTES],
+        headers=record.headers if header_bytes <= MOST_HEADER_BYTES else (),
+    )
+
+
+def _text(content: bytes | None) -> str | None:
+    return None if content is None else base64.b64encode(content).decode("ascii")

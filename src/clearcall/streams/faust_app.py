@@ -1,0 +1,153 @@
+"""One Faust app per stage: its topics as raw bytes into the ordered runtime, and the runtime's messages out."""
+
+from collections.abc import Awaitable, Iterable
+from typing import Any, Self
+
+import faust
+import structlog
+from faust.streams import Stream
+from faust.types import EventT, StreamT
+from mode import ServiceT
+from yarl import URL
+
+from clearcall.infra.settings import Settings
+from clearcall.schemas import Topic
+from clearcall.streams.faust_consumer import GuardedConsumer, GuardedTransport
+from clearcall.streams.ordered import Ordered
+from clearcall.streams.records import Partition, Record
+
+log = structlog.get_logger()
+
+_POLL_INTERVAL_SECONDS = 7 * 24 * 3600.0
+"""A worker that exceeds it leaves its group and never comes back, alive and silent; our watchdog judges instead."""
+
+_COMMIT_INTERVAL_SECONDS = 1.0
+_BUFFERED_EVENTS = 256
+"""In Faust's queue before the runtime's own bound; small, since messages can be large."""
+
+_FETCH_BYTES = 1_100_000
+"""Per partition and fetch: a little above the largest message that a broker takes by default."""
+
+_REQUEST_BYTES = 1_048_576
+_BATCH_BYTES = 131_072
+
+_SEND_SECONDS = 30.0
+"""Until an unsent message is an error and tried again: Faust's 20 minutes would hide an outage from the watchdog."""
+
+_REQUEST_SECONDS = 90.0
+
+_REBALANCE_SLACK_SECONDS = 10.0
+"""More than the drain needs, so that a worker is back in its group before Kafka gives up on it."""
+
+
+class StageApp(faust.App):
+    """A Faust app without tables, web server, leader topic or folders.
+
+    ``ordered`` is set before the start; the runtime and the app need each other.
+    """
+
+    ordered: Ordered
+    drain_timeout: float
+
+    @classmethod
+    def build(cls, stage: str, settings: Settings) -> Self:
+        """The app of ``stage``; its group is the settings' prefix and the stage's name."""
+        app = cls(
+            f"{settings.group_prefix}-{stage}",
+            broker=[URL(f"kafka://{address.strip()}") for address in settings.kafka.split(",")],
+            autodiscover=False,
+            web_enabled=False,
+            topic_allow_declare=False,
+            topic_disable_leader=True,
+            consumer_auto_offset_reset="earliest",
+            consumer_max_fetch_size=_FETCH_BYTES,
+            producer_acks=-1,
+            producer_linger=0.0,
+            producer_max_request_size=_REQUEST_BYTES,
+            producer_max_batch_size=_BATCH_BYTES,
+            producer_request_timeout=_SEND_SECONDS,
+            broker_commit_interval=_COMMIT_INTERVAL_SECONDS,
+            broker_max_poll_interval=_POLL_INTERVAL_SECONDS,
+            broker_request_timeout=max(_REQUEST_SECONDS, settings.session_timeout + 1),
+            broker_session_timeout=settings.session_timeout,
+            broker_heartbeat_interval=settings.session_timeout / 3,
+            broker_rebalance_timeout=settings.drain_timeout + _REBALANCE_SLACK_SECONDS,
+            stream_wait_empty=False,
+            stream_buffer_maxsize=_BUFFERED_EVENTS,
+            cython_optimizations=True,
+        )
+        app.drain_timeout = settings.drain_timeout
+        app.transport = GuardedTransport(app.conf.broker_consumer, app, app.committable)
+        app.on_partitions_revoked.connect(app._revoked)
+        return app
+
+    def consume(self, topics: Iterable[Topic], prefix: str) -> None:
+        """Read ``topics`` into the runtime, byte for byte."""
+        by_name = {prefix + topic: topic for topic in topics}
+        source = self.topic(
+            *by_name, key_type=bytes, value_type=bytes, key_serializer="raw", value_serializer="raw", internal=False
+        )
+
+        async def intake(stream: StreamT[Any]) -> None:
+            assert isinstance(stream, Stream)
+            partitions: dict[Any, Partition] = {}
+            async for event in stream.noack().events():
+                await self._take(event, by_name, partitions)
+
+        self.agent(source, name=f"{self.conf.id}-intake")(intake)
+
+    async def produce(self, topic: str, key: bytes, value: bytes, headers: list[tuple[str, bytes]]) -> Awaitable[Any]:
+        """Queue a message; what is returned resolves when Kafka has it."""
+        return await self.producer.send(topic, key, value, None, None, headers)
+
+    async def _take(self, event: EventT[Any], by_name: dict[str, Topic], partitions: dict[Any, Partition]) -> None:
+        message = event.message
+        if message.generation_id != self.consumer_generation_id:
+            return  # fetched under an assignment that is over: Kafka delivers it again
+        tp = message.tp
+        partition = partitions.get(tp)
+        if partition is None:
+            partition = partitions[tp] = Partition(tp.topic, tp.partition)
+        headers: Any = message.headers or ()
+        await self.ordered.take(
+            Record(by_name[tp.topic], partition, message.offset, message.key, message.value, headers, message.timestamp)
+        )
+
+    async def _revoked(self, _app: Any, /, *given: Any, **_: Any) -> None:
+        """Finish what runs, commit it, forget the rest, before Kafka gives the partitions to anyone."""
+        await self.settle_down(self.drain_timeout)
+        log.info("partitions.revoked", group=self.conf.id, partitions=len(given[0]) if given else 0)
+
+    async def settle_down(self, seconds: float) -> None:
+        """Drain for at most ``seconds``, commit, and forget the assignment."""
+        await self.ordered.drain(seconds)
+        consumer = self.guarded
+        await consumer.force_commit()
+        self.ordered.revoke()
+        consumer.forget_commits()
+
+    def committable(self) -> dict[Partition, int]:
+        """What the runtime has finished, per partition."""
+        return self.ordered.committable()
+
+    @property
+    def guarded(self) -> GuardedConsumer:
+        """The consumer, by its type."""
+        consumer = self.consumer
+        assert isinstance(consumer, GuardedConsumer)
+        return consumer
+
+    def is_member(self) -> bool:
+        """The app is in its group and no rebalance is under way."""
+        return self._consumer is not None and self.guarded.is_member and not self.rebalancing
+
+    def lag(self) -> int:
+        """Messages that wait, as far as known."""
+        return self.guarded.lag() if self._consumer is not None and self.guarded.is_member else 0
+
+    def on_init_dependencies(self) -> Iterable[ServiceT]:
+        """Faust's services without its monitor: we count ourselves."""
+        return self.boot_strategy.server()
+
+    def _create_directories(self) -> None:
+        """Faust would make a folder for tables, and there are none."""

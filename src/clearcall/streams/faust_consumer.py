@@ -1,0 +1,113 @@
+"""Faust's consumer with our commits: only what the ordered runtime has finished, never Faust's own reckoning.
+
+Faust 0.15.3 can commit past a message that is still under way (faust-streaming/faust issue 606) and stops the app when
+a commit fails. A test is pinned to that version and to the code that this file replaces.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import structlog
+from aiokafka import TopicPartition
+from aiokafka.errors import IllegalStateError, KafkaError
+from aiokafka.structs import OffsetAndMetadata
+from faust.exceptions import ConsumerNotStarted
+from faust.transport.drivers.aiokafka import Consumer, Transport
+from faust.types import AppT
+from faust.types.transports import ConsumerT
+
+from clearcall.streams.records import Partition
+
+log = structlog.get_logger()
+
+Committable = Callable[[], dict[Partition, int]]
+
+_COMMIT_SECONDS = 10.0
+"""A broker that answers no commit for this long is tried again at the next interval."""
+
+
+class GuardedConsumer(Consumer):
+    """Commits what ``committable`` of its transport says, and nothing else."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        transport = self.transport
+        assert isinstance(transport, GuardedTransport)
+        self._committable: Committable = transport.committable
+        self._written: dict[Partition, int] = {}
+
+    async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ARG002 - Faust's signature
+        """Commit now; ``False`` where there was nothing new or Kafka did not take it."""
+        return await self._commit(self._committable())
+
+    async def _commit(self, offsets: Mapping[Any, int]) -> bool:
+        """The one way to Kafka: whoever calls it, no offset goes past the lowest message under way."""
+        due = within(offsets, self._committable(), self._written)
+        assigned: set[Any] = self.assignment() if due else set()
+        due = {partition: offset for partition, offset in due.items() if partition in assigned}
+        if not due:
+            return False
+        values = {TopicPartition(*partition): OffsetAndMetadata(offset, "") for partition, offset in due.items()}
+        thread = self._thread
+        try:
+            committing = thread.call_thread(thread._ensure_consumer().commit, values)  # noqa: SLF001 - pinned by a test
+            await asyncio.wait_for(committing, _COMMIT_SECONDS)
+        except (KafkaError, IllegalStateError, ConsumerNotStarted, TimeoutError) as error:
+            log.warning("commit.failed", error=repr(error)[:300], partitions=len(due))
+            return False
+        self._written.update(due)
+        return True
+
+    def forget_commits(self) -> None:
+        """The assignment is over: another worker may have committed further, or less."""
+        self._written.clear()
+
+    @property
+    def is_member(self) -> bool:
+        """The worker belongs to its group, with or without partitions."""
+        try:
+            consumer = self._thread._ensure_consumer()  # noqa: SLF001 - pinned by a test
+        except ConsumerNotStarted:
+            return False
+        return bool(consumer._coordinator.generation > 0)  # noqa: SLF001 - aiokafka shows it nowhere else
+
+    def lag(self) -> int:
+        """Messages of the assigned partitions that are not yet finished, as far as Kafka has told."""
+        committable = self._committable()
+        consumer = self._thread._ensure_consumer()  # noqa: SLF001 - pinned by a test
+        assignment = consumer._subscription.subscription and consumer._subscription.subscription.assignment  # noqa: SLF001 - as above
+        total = 0
+        for tp in assignment.tps if assignment else ():
+            state = assignment.state_value(tp)
+            if state is None or state.highwater is None or not state.has_valid_position:
+                continue
+            done = committable.get(Partition(tp.topic, tp.partition), state.position)
+            total += max(0, state.highwater - done)
+        return total
+
+
+class GuardedTransport(Transport):
+    """Faust's Kafka transport with the guarded consumer."""
+
+    Consumer: ClassVar[type[ConsumerT]] = GuardedConsumer
+
+    def __init__(self, url: Any, app: AppT, committable: Committable) -> None:
+        super().__init__(url, app)
+        self.committable = committable
+
+
+def within(
+    asked: Mapping[Any, int], committable: Mapping[Partition, int], written: Mapping[Partition, int]
+) -> dict[Partition, int]:
+    """What of ``asked`` may be committed: of known partitions only, not past ``committable``, not again."""
+    allowed: dict[Partition, int] = {}
+    for asked_partition, offset in asked.items():
+        partition = Partition(*asked_partition)
+        most = committable.get(partition)
+        if most is None:
+            continue
+        bounded = min(offset, most)
+        if bounded > written.get(partition, -1):
+            allowed[partition] = bounded
+    return allowed

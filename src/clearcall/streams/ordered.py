@@ -1,0 +1,160 @@
+"""The runtime through which every agent consumes: nothing is acked before it is handled, sent and in order.
+
+Raw records come in by ``take``. Each is decoded, handled by its shape (per key, in batches) and finished; the
+offsets say what may be committed. The work in flight is bounded: ``take`` returns when there is room for more.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+import structlog
+
+from clearcall.schemas import DecodeError, Headers, Incoming, decode
+from clearcall.streams.counters import Counters
+from clearcall.streams.offsets import Offsets
+from clearcall.streams.records import Partition, Record, Taken
+from clearcall.streams.retry import Abandoned, Patience
+from clearcall.streams.settling import Settling
+
+log = structlog.get_logger()
+
+_CANCEL_SECONDS = 1.0
+"""For cancelled handlers to end; a handler that swallows its cancellation is left behind, and said so."""
+
+
+class Shape(Protocol):
+    """How messages become batches; ``PerKey`` and ``InBatches``."""
+
+    def put(self, taken: Taken) -> None:
+        """Queue a message; never blocks."""
+
+    def forget_queued(self) -> None:
+        """Drop what no handler has yet."""
+
+    def reset(self) -> None:
+        """Start anew: no later message meets work of before."""
+
+    @property
+    def tasks(self) -> set[asyncio.Task[None]]:
+        """The handlers that run."""
+
+
+class Ordered:
+    """One stage's messages, from the record to the committable offset.
+
+    Args:
+        shape: builds the shape, given what to call when a message may be acked.
+        in_flight: most messages under way.
+        clock: seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        shape: Callable[[Callable[[Taken], None]], Shape],
+        settling: Settling,
+        patience: Patience,
+        counters: Counters,
+        *,
+        in_flight: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.counters = counters
+        self._shape = shape(self._finish)
+        self._settling = settling
+        self._patience = patience
+        self._in_flight = in_flight
+        self._clock = clock
+        self._offsets = Offsets()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._burials: set[asyncio.Task[None]] = set()
+        self._closed = False
+        counters.active_at = clock()
+
+    async def take(self, record: Record) -> None:
+        """Begin a record; returns when there is room for the next one. After ``close`` it never returns."""
+        if self._closed:
+            await asyncio.Event().wait()
+        if not self._offsets.begin(record.partition, record.offset):
+            self.counters.repeated += 1
+            return
+        counters = self.counters
+        counters.received += 1
+        counters.in_flight += 1
+        counters.active_at = self._clock()
+        self._start(record)
+        if counters.in_flight >= self._in_flight:
+            self._room.clear()
+            await self._room.wait()
+
+    def committable(self) -> dict[Partition, int]:
+        """Per partition the offset to commit: that of the lowest message under way, or behind the last one."""
+        return self._offsets.committable()
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self._closed = True
+
+    async def drain(self, seconds: float) -> None:
+        """Let running handlers finish for up to ``seconds``; what waits or queues is given up at once.
+
+        What is not finished then is cancelled. Kafka delivers it again.
+        """
+        self._shape.forget_queued()
+        self._patience.end()
+        running = self._shape.tasks | self._burials
+        if not running:
+            return
+        _, late = await asyncio.wait(running, timeout=seconds)
+        for task in late:
+            task.cancel()
+        if late:
+            _, stuck = await asyncio.wait(late, timeout=_CANCEL_SECONDS)
+            log.warning("drain.cancelled", handlers=len(late), stuck=len(stuck), after_seconds=seconds)
+
+    def revoke(self) -> None:
+        """The assignment is over: forget all that is under way, and be ready for the next."""
+        self._offsets.revoke()
+        self._shape.reset()
+        self._patience.renew()
+        self.counters.in_flight = 0
+        self.counters.rebalances += 1
+        self._room.set()
+
+    def _start(self, record: Record) -> None:
+        headers = Headers.parse(record.headers)
+        try:
+            message = decode(record.topic.message_type, record.value, headers.schema)
+        except DecodeError as error:
+            self._spawn(self._bury(record, error.reason, str(error)))
+            return
+        self._shape.put(Taken(record, Incoming(message, headers), self._offsets.generation))
+
+    async def _bury(self, record: Record, reason: str, detail: str) -> None:
+        generation = self._offsets.generation
+        try:
+            await self._settling.bury(record, reason, detail)
+        except Abandoned:
+            return
+        self._done(record, generation)
+
+    def _finish(self, taken: Taken) -> None:
+        self._done(taken.record, taken.generation)
+
+    def _done(self, record: Record, generation: int) -> None:
+        if generation != self._offsets.generation:
+            return
+        self._offsets.finish(record.partition, record.offset, generation)
+        counters = self.counters
+        counters.finished += 1
+        counters.in_flight -= 1
+        counters.active_at = self._clock()
+        if counters.in_flight < self._in_flight:
+            self._room.set()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._burials.add(task)
+        task.add_done_callback(self._burials.discard)

@@ -1,0 +1,122 @@
+"""A stage put together: its agents, the ordered runtime, the Faust app and the watchdog."""
+
+import asyncio
+import random
+from collections.abc import Callable
+
+import structlog
+
+from clearcall.infra.settings import Settings
+from clearcall.streams.counters import Counters
+from clearcall.streams.faust_app import StageApp
+from clearcall.streams.in_batches import InBatches
+from clearcall.streams.ordered import Ordered, Shape
+from clearcall.streams.per_key import Finish, Lane, PerKey
+from clearcall.streams.retry import Backoff, Patience
+from clearcall.streams.sending import Produce, Sender
+from clearcall.streams.settling import Settling
+from clearcall.streams.stages import BuiltAgents, ShapeKind, Stage
+from clearcall.streams.watchdog import Watchdog
+
+log = structlog.get_logger()
+
+_INSERTS_AHEAD = 2
+"""Batches of the sink under way: one is inserted while the next one gathers."""
+
+
+def ordered(
+    stage: Stage, agents: BuiltAgents, settings: Settings, produce: Produce, source: random.Random | None = None
+) -> Ordered:
+    """The runtime of a stage over any ``produce``; ``source`` makes trace ids and jitter."""
+    source = source or random.SystemRandom()
+    counters = Counters()
+    patience = Patience(Backoff(), source)
+    sender = Sender(produce, settings.topic_prefix, patience, source, counters)
+    settling = Settling(stage.name, sender, patience, counters, retries=settings.retries)
+    in_flight = settings.in_flight
+    if stage.shape is ShapeKind.IN_BATCHES:
+        in_flight = max(in_flight, _INSERTS_AHEAD * settings.batch_rows)
+    return Ordered(_shape(stage, agents, settings, settling), settling, patience, counters, in_flight=in_flight)
+
+
+def _shape(stage: Stage, agents: BuiltAgents, settings: Settings, settling: Settling) -> Callable[[Finish], Shape]:
+    if stage.shape is ShapeKind.IN_BATCHES:
+        agent = next(iter(agents.by_topic.values()))
+        return lambda finish: InBatches(
+            agent, settling, finish, rows=settings.batch_rows, seconds=settings.batch_seconds
+        )
+    limit = stage.limit(settings)
+    lanes = {
+        topic: Lane(agent, getattr(agent, "weight", None) or (lambda _message: 1), limit)
+        for topic, agent in agents.by_topic.items()
+    }
+    return lambda finish: PerKey(lanes, settling, finish)
+
+
+class StageFailed(RuntimeError):
+    """A stage could not start, or crashed."""
+
+
+class StageStalled(StageFailed):
+    """A stage is alive but out of its group, or behind and not moving."""
+
+
+class RunningStage:
+    """One stage of this process: started once, stopped once."""
+
+    def __init__(self, stage: Stage, agents: BuiltAgents, settings: Settings) -> None:
+        self.name = stage.name
+        self._agents = agents
+        self.app = StageApp.build(stage.name, settings)
+        self.ordered = ordered(stage, agents, settings, self.app.produce)
+        self.app.ordered = self.ordered
+        self.app.consume(stage.topics, settings.topic_prefix)
+        self._watchdog = Watchdog(settings.stall_timeout)
+
+    @property
+    def counters(self) -> Counters:
+        """What the stage did so far."""
+        return self.ordered.counters
+
+    async def start(self) -> None:
+        """Return when the stage has joined its group and has its first assignment.
+
+        Raises:
+            StageFailed: Kafka cannot be reached.
+        """
+        try:
+            await self.app.start()
+        except Exception as error:
+            raise StageFailed(f"{self.name} could not start: {error!r}") from error
+        log.info("stage.started", stage=self.name)
+
+    def check(self) -> None:
+        """Bring the lag up to date and raise where the stage must not go on.
+
+        Raises:
+            StageFailed: the Faust app crashed.
+            StageStalled: the watchdog has given up on it.
+        """
+        if self.app.crashed:
+            raise StageFailed(f"{self.name} crashed: {self.app.crash_reason!r}")
+        self.counters.lag = self.app.lag()
+        reason = self._watchdog.verdict(
+            member=self.app.is_member(),
+            behind=self.counters.in_flight > 0 or self.counters.lag > 0,
+            active_at=self.counters.active_at,
+        )
+        if reason is not None:
+            raise StageStalled(f"{self.name}: {reason}")
+
+    async def stop(self, drain_timeout: float, leave_timeout: float) -> None:
+        """Take nothing more, finish for ``drain_timeout`` seconds what runs, commit, leave the group, close."""
+        self.ordered.close()
+        if self.app.is_member():
+            await self.app.settle_down(drain_timeout)
+        try:
+            await asyncio.wait_for(self.app.stop(), leave_timeout)
+        except TimeoutError:
+            log.warning("stage.left_behind", stage=self.name, after_seconds=leave_timeout)
+        await self._agents.close()
+        counters = self.counters
+        log.info("stage.stopped", stage=self.name, finished=counters.finished, dead_lettered=counters.dead_lettered)

@@ -1,0 +1,140 @@
+"""One batch to its end: handled and sent, or dead-lettered. What fails is tried again, and never just dropped."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import structlog
+
+from clearcall.agents.protocol import Agent, Poison, Unavailable
+from clearcall.schemas import Headers, Outgoing, Oversize, Topic
+from clearcall.streams.counters import Counters
+from clearcall.streams.dead_letter import dead_letter
+from clearcall.streams.records import Record, Taken
+from clearcall.streams.retry import Abandoned, Patience
+from clearcall.streams.sending import Encoded, Sender
+
+log = structlog.get_logger()
+
+_ERROR_CHARS = 500
+
+
+class Settling:
+    """Takes batches to their end for one stage.
+
+    Args:
+        stage: the stage's name, for dead letters and logs.
+        retries: attempts after the first for an error that is neither ``Poison`` nor ``Unavailable``.
+        clock: seconds that only grow; ``now`` is seconds of the epoch.
+    """
+
+    def __init__(
+        self,
+        stage: str,
+        sender: Sender,
+        patience: Patience,
+        counters: Counters,
+        *,
+        retries: int,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._stage = stage
+        self._sender = sender
+        self._patience = patience
+        self._counters = counters
+        self._retries = retries
+        self._clock = clock
+        self._now = now
+
+    async def settle(self, agent: Agent[Any], batch: Sequence[Taken]) -> None:
+        """Return when the batch may be acked.
+
+        A batch that cannot be handled as a whole is halved, down to each message alone.
+
+        Raises:
+            Abandoned: the assignment ended; nothing may be acked.
+        """
+        errors: list[str] = []
+        outages = 0
+        while True:
+            self._counters.active_at = self._clock()
+            try:
+                outgoing = await agent([taken.incoming for taken in batch])
+                await self._sender.send(self._encoded(batch, outgoing))
+            except Abandoned:
+                raise
+            except Unavailable as error:
+                outages += 1
+                self._log("agent.unavailable", batch, error.reason, outages, error)
+                await self._patience.wait(outages)
+            except (Poison, Oversize) as error:
+                await self._give_up(agent, batch, error.reason, str(error), errors)
+                return
+            except Exception as error:  # noqa: BLE001 - an exception that left here would take the stage with it
+                errors.append(f"{type(error).__name__}: {error}"[:_ERROR_CHARS])
+                self._log("agent.failed", batch, type(error).__name__, len(errors), error)
+                if len(errors) > self._retries:
+                    await self._give_up(agent, batch, "failed", errors[-1], errors)
+                    return
+                await self._patience.wait(len(errors))
+            else:
+                return
+            self._counters.retried += 1
+
+    async def bury(self, record: Record, reason: str, detail: str, errors: Sequence[str] = ()) -> None:
+        """Return when the dead letter of ``record`` is written; a dead letter itself is logged and counted only.
+
+        Raises:
+            Abandoned: the assignment ended before it was written.
+        """
+        place = {"topic": record.partition.topic, "partition": record.partition.number, "offset": record.offset}
+        if record.topic is Topic.DEAD_LETTERS:
+            self._counters.dropped += 1
+            log.error("dead_letter.dropped", stage=self._stage, reason=reason, **place)
+            return
+        letter = dead_letter(
+            record, stage=self._stage, reason=reason, detail=detail, errors=errors, died_at=self._now()
+        )
+        outgoing = Outgoing(Topic.DEAD_LETTERS, letter, Headers.parse(record.headers).traceparent)
+        await self._sender.send([self._sender.encode(outgoing)])
+        self._counters.died(reason)
+        log.warning("dead_letter.written", stage=self._stage, reason=reason, **place)
+
+    async def _give_up(
+        self, agent: Agent[Any], batch: Sequence[Taken], reason: str, detail: str, errors: Sequence[str]
+    ) -> None:
+        if len(batch) == 1:
+            await self.bury(batch[0].record, reason, detail, errors)
+            return
+        middle = len(batch) // 2
+        await self.settle(agent, batch[:middle])
+        await self.settle(agent, batch[middle:])
+
+    def _encoded(self, batch: Sequence[Taken], outgoing: Sequence[Outgoing]) -> list[Encoded]:
+        traceparent = batch[-1].incoming.headers.traceparent
+        return [self._sender.encode(one, traceparent) for one in outgoing]
+
+    def _log(self, event: str, batch: Sequence[Taken], reason: str, attempt: int, error: Exception) -> None:
+        record = batch[0].record
+        log.warning(
+            event,
+            stage=self._stage,
+            reason=reason,
+            attempt=attempt,
+            messages=len(batch),
+            topic=record.partition.topic,
+            partition=record.partition.number,
+            offset=record.offset,
+            where=_place_of(error),
+        )
+
+
+def _place_of(error: BaseException) -> str | None:
+    """File and line of the error; its text might quote the transcript."""
+    trace = error.__traceback__
+    if trace is None:
+        return None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
