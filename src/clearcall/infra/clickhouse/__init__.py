@@ -5,6 +5,7 @@ Importing this needs neither clickhouse-connect nor chdb; ``connect`` says which
 
 from clearcall.infra.clickhouse.address import Embedded, Server, parse
 from clearcall.infra.clickhouse.client import Database, check, connect
+from clearcall.infra.clickhouse.dead_letters import LetterFilter, stored_letters
 from clearcall.infra.clickhouse.errors import (
     DatabaseAway,
     DatabaseError,
@@ -14,6 +15,7 @@ from clearcall.infra.clickhouse.errors import (
     RowsRefused,
 )
 from clearcall.infra.clickhouse.migrations import ChangedMigration, Migration, State, migrate, require, status
+from clearcall.infra.clickhouse.stored import stored_since
 
 __all__ = [
     "ChangedMigration",
@@ -21,6 +23,7 @@ __all__ = [
     "DatabaseAway",
     "DatabaseError",
     "Embedded",
+    "LetterFilter",
     "Migration",
     "MissingExtra",
     "NotMigrated",
@@ -34,4 +37,6 @@ __all__ = [
     "parse",
     "require",
     "status",
+    "stored_letters",
+    "stored_since",
 ]

@@ -1,0 +1,36 @@
+"""How much of a run has arrived in the database."""
+
+import asyncio
+from contextlib import closing
+
+from clearcall.infra.clickhouse.client import connect
+from clearcall.infra.clickhouse.errors import DatabaseAway
+from clearcall.infra.settings import Settings
+
+_COUNTS = """
+WITH fromUnixTimestamp64Milli({since:Int64}) AS start
+SELECT
+    (SELECT count() FROM cleaned FINAL WHERE cleaned_at >= start) AS cleaned,
+    (SELECT count() FROM evaluations FINAL WHERE evaluated_at >= start) AS evaluations,
+    (SELECT count() FROM dead_letters FINAL WHERE died_at >= start) AS dead_letters
+"""
+
+
+async def stored_since(settings: Settings, since: float) -> tuple[int, int, int]:
+    """The rows of ``cleaned``, ``evaluations`` and ``dead_letters`` whose message was made at ``since`` or later.
+
+    ``since`` is in seconds of the epoch. While the database is away, or its tables are still to come, nothing is
+    stored: zeros.
+    """
+    return await asyncio.to_thread(_count, settings, since)
+
+
+def _count(settings: Settings, since: float) -> tuple[int, int, int]:
+    try:
+        with closing(connect(settings)) as database:
+            if not database.exists():
+                return 0, 0, 0
+            row = database.rows(_COUNTS, {"since": int(since * 1000)})[0]
+    except DatabaseAway:
+        return 0, 0, 0
+    return row["cleaned"], row["evaluations"], row["dead_letters"]
