@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -79,7 +80,7 @@ class Processes:
         """Kill what runs and remove the folder; a second call does nothing."""
         if self._guardian.stdin is None or self._guardian.stdin.closed:
             return
-        with self._lock:
+        with self._lock, suppress(BrokenPipeError):  # a guardian that is gone has taken all along
             self._guardian.stdin.close()
         self._guardian.wait()
         if self._guardian.stdout is not None:
@@ -89,8 +90,10 @@ class Processes:
         with self._lock:
             if self._guardian.stdin is None or self._guardian.stdout is None or self._guardian.stdin.closed:
                 raise StartFailed("the broker is closed")
-            print(json.dumps(order), file=self._guardian.stdin, flush=True)
-            line = self._guardian.stdout.readline()
+            line = ""
+            with suppress(BrokenPipeError):
+                print(json.dumps(order), file=self._guardian.stdin, flush=True)
+                line = self._guardian.stdout.readline()
         if not line:
             raise StartFailed("the guardian of the broker's processes is gone")
         answer: dict[str, Any] = json.loads(line)
