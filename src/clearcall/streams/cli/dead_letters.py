@@ -39,6 +39,7 @@ _SHOWN_BYTES = 4000
 @app.command("list")
 def list_letters(
     ctx: typer.Context,
+    *,
     db: DbFlag = None,
     kafka: KafkaFlag = None,
     home: FromFlag = Home.DB,
@@ -86,6 +87,7 @@ def show(
 @app.command()
 def replay(
     ctx: typer.Context,
+    *,
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
     db: DbFlag = None,
     kafka: KafkaFlag = None,

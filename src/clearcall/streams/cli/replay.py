@@ -13,6 +13,7 @@ app = typer.Typer()
 @app.command()
 def replay(
     ctx: typer.Context,
+    *,
     kafka: KafkaFlag = None,
     mode: Annotated[str | None, typer.Option("--mode", help="paper or strict.", show_default=False)] = None,
     threshold: Annotated[float | None, typer.Option("--threshold", help="0 to 100.", show_default=False)] = None,
