@@ -4,6 +4,7 @@ One file per command or group of commands; modules here import heavy libraries (
 inside their commands, so that ``clearcall --help`` is quick and ``clearcall score`` needs the base install alone.
 """
 
+import logging
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Annotated
 import typer
 
 from clearcall import __version__
-from clearcall.streams.cli import config, schemas, score, topics
+from clearcall.streams.cli import config, doctor, schemas, score, topics, worker
 from clearcall.streams.cli.errors import CommandGroup
 from clearcall.streams.cli.options import Globals
 
@@ -46,9 +47,14 @@ def _root(
     ] = False,
 ) -> None:
     ctx.obj = Globals(config_file, debug)
+    if not debug:
+        for library in ("aiokafka", "kafka", "clickhouse_connect"):  # what they log, a command says in its own words
+            logging.getLogger(library).setLevel(logging.CRITICAL)
 
 
+app.add_typer(worker.app)
 app.add_typer(score.app)
+app.add_typer(doctor.app)
 app.add_typer(topics.app, name="topics")
 app.add_typer(schemas.app, name="schemas")
 app.add_typer(config.app, name="config")

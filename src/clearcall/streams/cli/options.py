@@ -1,6 +1,7 @@
 """What the commands share: settings from the global options, flags of the same meaning, the console."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,25 @@ from clearcall.infra.settings import Settings, load
 KafkaFlag = Annotated[str | None, typer.Option("--kafka", help="Bootstrap servers, host:port.", show_default=False)]
 DbFlag = Annotated[
     str | None, typer.Option("--db", help="http(s)://host:port/database or chdb://path.", show_default=False)
+]
+
+
+class Backend(StrEnum):
+    """Who cleans."""
+
+    OPENAI = "openai"
+    RULES = "rules"
+    RECORDED = "recorded"
+
+
+ConsultantFlag = Annotated[Backend | None, typer.Option("--consultant", help="Who cleans.", show_default=False)]
+UrlFlag = Annotated[
+    list[str] | None,
+    typer.Option("--url", help="OpenAI-compatible URL, as http://host:8000/v1; once for each.", show_default=False),
+]
+ModelFlag = Annotated[
+    str | None,
+    typer.Option("--model", help="As the server names it; without it the server is asked.", show_default=False),
 ]
 
 

@@ -1,0 +1,107 @@
+"""Logs: one event a line on stderr, for a person or as JSON; what libraries log goes the same way.
+
+Events carry ids and scores. A field that can hold what somebody said is replaced by its length unless
+``log_text`` allows it, and tracebacks never show the values of variables.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import orjson
+import structlog
+from structlog.typing import Processor
+from typing_extensions import override
+
+from clearcall.infra.settings import Settings
+
+TEXT_FIELDS = frozenset(
+    {
+        "text",
+        "said",
+        "wrote",
+        "cleaned",
+        "source_text",
+        "fragment",
+        "answer",
+        "prompt",
+        "content",
+        "transcript",
+        "value",
+    }
+)
+"""Fields of an event that hold transcript text."""
+
+_CHATTY = ("faust", "mode", "aiokafka", "kafka", "httpx", "httpcore", "clickhouse_connect", "asyncio")
+_MOST_CHARS = 500
+"""Of a library's message: some quote whole requests."""
+
+
+class LibraryLogs(logging.Handler):
+    """Passes the records of the standard library's logging on as events."""
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        structlog.get_logger().log(
+            record.levelno,
+            "library.log",
+            library=record.name,
+            message=record.getMessage()[:_MOST_CHARS],
+            **({"error": repr(error)[:_MOST_CHARS]} if error else {}),
+        )
+
+
+def configure(settings: Settings) -> None:
+    """Set up logging for this process; the last call counts.
+
+    Libraries are heard from warnings on, whatever ``log_level``: their chatter is not about this deployment's calls.
+    """
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *([] if settings.log_text else [without_text]),
+            *_rendering(settings),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=_to_stderr,
+        cache_logger_on_first_use=False,
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [LibraryLogs()]
+    root.setLevel(max(level, logging.WARNING))
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(max(level, logging.WARNING))
+    logging.captureWarnings(capture=True)
+
+
+def without_text(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Replace what somebody said by how long it was."""
+    for name in TEXT_FIELDS & event.keys():
+        if isinstance(event[name], str | bytes | list | tuple | dict):
+            event[name] = f"<{len(event[name])} not shown>"
+    return event
+
+
+def _rendering(settings: Settings) -> list[Processor]:
+    if settings.log_format == "json":
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(_as_json)]
+    colors = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=structlog.dev.plain_traceback)]
+
+
+def _as_json(event: Any, **_: Any) -> str:
+    try:
+        return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # a lone surrogate, or a number beyond 64 bits
+        return orjson.dumps({name: ascii(value) for name, value in event.items()}).decode()
+
+
+def _to_stderr(*_: Any) -> structlog.WriteLogger:
+    """Standard error as it is when the event comes: it may have been redirected since."""
+    return structlog.WriteLogger(sys.stderr)

@@ -1,0 +1,36 @@
+"""Looks at everything outside that a deployment needs, and says what to do where something is amiss."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from clearcall.infra.settings import Settings
+from clearcall.streams.doctor.database import check_database
+from clearcall.streams.doctor.finding import Finding, State
+from clearcall.streams.doctor.kafka import check_kafka
+from clearcall.streams.doctor.model import check_consultant
+
+__all__ = ["Finding", "State", "examine"]
+
+_CHECKS: dict[str, Callable[[Settings], Awaitable[list[Finding]]]] = {
+    "Kafka": check_kafka,
+    "ClickHouse": check_database,
+    "consultant": check_consultant,
+}
+
+
+async def examine(settings: Settings) -> list[Finding]:
+    """All findings, in the order Kafka, ClickHouse, consultant; the checks run side by side and never raise."""
+    found = await asyncio.gather(*(_guarded(name, check, settings) for name, check in _CHECKS.items()))
+    return [finding for findings in found for finding in findings]
+
+
+async def _guarded(
+    name: str, check: Callable[[Settings], Awaitable[list[Finding]]], settings: Settings
+) -> list[Finding]:
+    try:
+        return await check(settings)
+    except ModuleNotFoundError as error:
+        extra = "embedded" if name == "ClickHouse" else "worker"
+        return [Finding(name, State.FAIL, f"{error.name} is not installed", f"pip install 'clearcall[{extra}]'")]
+    except Exception as error:  # noqa: BLE001 - a check that breaks is a finding: the others still tell something
+        return [Finding(name, State.FAIL, f"{type(error).__name__}: {error}", "clearcall --debug doctor shows more")]
