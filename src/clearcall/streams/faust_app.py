@@ -6,7 +6,7 @@ from typing import Any, Self
 import faust
 import structlog
 from faust.streams import Stream
-from faust.types import EventT, StreamT
+from faust.types import TP, EventT, StreamT
 from mode import ServiceT
 from yarl import URL
 
@@ -24,6 +24,9 @@ _POLL_INTERVAL_SECONDS = 7 * 24 * 3600.0
 _COMMIT_INTERVAL_SECONDS = 1.0
 _BUFFERED_EVENTS = 256
 """In Faust's queue before the runtime's own bound; small, since messages can be large."""
+
+_POLLED_RECORDS = 250
+"""Handed over at a time: a paused partition has at most so many still on their way."""
 
 _FETCH_BYTES = 1_100_000
 """Per partition and fetch: a little above the largest message that a broker takes by default."""
@@ -67,6 +70,7 @@ class StageApp(faust.App):
             producer_max_batch_size=_BATCH_BYTES,
             producer_request_timeout=_SEND_SECONDS,
             broker_commit_interval=_COMMIT_INTERVAL_SECONDS,
+            broker_max_poll_records=_POLLED_RECORDS,
             broker_max_poll_interval=_POLL_INTERVAL_SECONDS,
             broker_request_timeout=max(_REQUEST_SECONDS, settings.session_timeout + 1),
             broker_session_timeout=settings.session_timeout,
@@ -125,6 +129,14 @@ class StageApp(faust.App):
         await consumer.force_commit()
         self.ordered.revoke()
         consumer.forget_commits()
+
+    def pause(self, partition: Partition) -> None:
+        """Fetch no more of ``partition``; Faust does the same for its own full queues."""
+        self.guarded.on_buffer_full(TP(*partition))
+
+    def resume(self, partition: Partition) -> None:
+        """Fetch ``partition`` again."""
+        self.guarded.on_buffer_drop(TP(*partition))
 
     def committable(self) -> dict[Partition, int]:
         """What the runtime has finished, per partition."""

@@ -15,7 +15,7 @@ class IntoStructlog(logging.Handler):
         """Log the record under our own names."""
         error = record.exc_info[1] if record.exc_info else None
         structlog.get_logger().log(
-            record.levelno,
+            min(record.levelno, logging.WARNING),  # what ends a stage is reported by the worker
             "library.log",
             library=record.name,
             message=record.getMessage()[:_MOST_CHARS],

@@ -105,6 +105,11 @@ class Offsets:
         found = {partition: offsets.committable for partition, offsets in self._partitions.items()}
         return {partition: offset for partition, offset in found.items() if offset is not None}
 
+    def under_way(self, partition: Partition) -> int:
+        """Messages of ``partition`` begun and not finished."""
+        offsets = self._partitions.get(partition)
+        return offsets.under_way if offsets else 0
+
     def lowest_unfinished(self, partition: Partition) -> int | None:
         """The lowest offset under way in ``partition``."""
         offsets = self._partitions.get(partition)

@@ -41,6 +41,16 @@ class Shape(Protocol):
         """The handlers that run."""
 
 
+class Flow(Protocol):
+    """Stops and resumes the reading of a partition; both may be called again without effect."""
+
+    def pause(self, partition: Partition) -> None:
+        """Fetch no more of it; what was fetched may still come."""
+
+    def resume(self, partition: Partition) -> None:
+        """Fetch it again."""
+
+
 class Ordered:
     """One stage's messages, from the record to the committable offset.
 
@@ -67,11 +77,17 @@ class Ordered:
         self._in_flight = in_flight
         self._clock = clock
         self._offsets = Offsets()
+        self._flow: Flow | None = None
+        self._paused: set[Partition] = set()
         self._room = asyncio.Event()
         self._room.set()
         self._burials: set[asyncio.Task[None]] = set()
         self._closed = False
         counters.active_at = clock()
+
+    def steer(self, flow: Flow) -> None:
+        """Give the runtime the means to slow a partition down: one hot key must not fill the room of all others."""
+        self._flow = flow
 
     async def take(self, record: Record) -> None:
         """Begin a record; returns when there is room for the next one. After ``close`` it never returns."""
@@ -85,6 +101,8 @@ class Ordered:
         counters.in_flight += 1
         counters.active_at = self._clock()
         self._start(record)
+        if counters.in_flight * 2 >= self._in_flight:
+            self._slow_down(record.partition)
         if counters.in_flight >= self._in_flight:
             self._room.clear()
             await self._room.wait()
@@ -117,6 +135,7 @@ class Ordered:
     def revoke(self) -> None:
         """The assignment is over: forget all that is under way, and be ready for the next."""
         self._offsets.revoke()
+        self._paused.clear()
         self._shape.reset()
         self._patience.renew()
         self.counters.in_flight = 0
@@ -153,6 +172,20 @@ class Ordered:
         counters.active_at = self._clock()
         if counters.in_flight < self._in_flight:
             self._room.set()
+        if record.partition in self._paused:
+            self._speed_up(record.partition)
+
+    def _slow_down(self, partition: Partition) -> None:
+        """Pause a partition that has a quarter of all room to itself while room is scarce."""
+        if self._flow is not None and self._offsets.under_way(partition) * 4 >= self._in_flight:
+            # Said again with every message: a consumer may resume by itself.
+            self._paused.add(partition)
+            self._flow.pause(partition)
+
+    def _speed_up(self, partition: Partition) -> None:
+        if self._flow is not None and self._offsets.under_way(partition) * 8 <= self._in_flight:
+            self._paused.discard(partition)
+            self._flow.resume(partition)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

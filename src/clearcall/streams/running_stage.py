@@ -70,6 +70,7 @@ class RunningStage:
         self.app = StageApp.build(stage.name, settings)
         self.ordered = ordered(stage, agents, settings, self.app.produce)
         self.app.ordered = self.ordered
+        self.ordered.steer(self.app)
         self.app.consume(stage.topics, settings.topic_prefix)
         self._watchdog = Watchdog(settings.stall_timeout)
 
