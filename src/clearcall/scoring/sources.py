@@ -1,9 +1,12 @@
 """What a cleaned turn is scored against: the same speaker's turns, joined by a space."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clearcall.scoring.types import Turn
+from clearcall.scoring.lexicon import Lexicon
+from clearcall.scoring.normalise import Normalised, normalise
+from clearcall.scoring.types import SpanOffsets, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +16,42 @@ class Source:
     text: str
     turns: tuple[Turn, ...]
     starts: tuple[int, ...]
+
+    def normalised(self, lexicon: Lexicon) -> "NormalSource":
+        """The same turns normalised one by one; a turn that comes again is not read again."""
+        parts, places, starts, at = [], [], [], 0
+        for turn, start in zip(self.turns, self.starts, strict=True):
+            part = normalise(turn.text, lexicon)
+            if part.forms:
+                parts.append(part)
+                places.append(at)
+                starts.append(start)
+                at += len(part.text) + 1
+        return NormalSource(" ".join([part.text for part in parts]), tuple(parts), tuple(places), tuple(starts))
+
+
+@dataclass(frozen=True, slots=True)
+class NormalSource:
+    """A source in the compared form: ``places`` are the parts' starts in ``text``, ``starts`` those in the source."""
+
+    text: str
+    parts: tuple[Normalised, ...]
+    places: tuple[int, ...]
+    starts: tuple[int, ...]
+
+    def original(self, start: int, end: int) -> SpanOffsets:
+        """The place in the source as given of ``start`` to ``end`` in ``text``, in whole words."""
+        if start >= end or not self.parts:
+            return (0, 0)
+        first = bisect_right(self.places, start) - 1
+        last = bisect_right(self.places, end - 1) - 1
+        begin = self._inside(first, start, end)[0]
+        return begin, max(begin, self._inside(last, start, end)[1])
+
+    def _inside(self, part: int, start: int, end: int) -> SpanOffsets:
+        normal, place = self.parts[part], self.places[part]
+        inner = normal.original(max(0, start - place), max(1, min(len(normal.text), end - place)))
+        return self.starts[part] + inner[0], self.starts[part] + inner[1]
 
 
 def join(turns: Sequence[Turn]) -> Source:

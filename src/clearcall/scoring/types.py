@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from clearcall.scoring.lexicon import ENGLISH, Lexicon
+
 Mode = Literal["paper", "strict"]
 """``paper`` is Algorithm 1 alone; ``strict`` adds normalisation and guards."""
 
@@ -32,13 +34,20 @@ class Match:
     exact: bool = True
 
 
+GUARDS = frozenset(
+    {"number", "negation", "capitalised_new_word", "new_words", "coverage", "order", "speaker_margin"},
+)
+"""The names of all guards."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """How text is scored. The defaults are the paper's Section 3.3 with the strict mode on top.
 
     ``threshold`` is on the scale of the score (0 to 100); below it a fragment is flagged.
     ``words`` and ``overlap`` shape the fragments; ``source_chars`` is how much of the same speaker's
-    speech around a chunk counts as its source.
+    speech around a chunk counts as its source. ``guards`` are the names of those that run, in strict mode only;
+    ``lexicon`` says what is a filler there.
     """
 
     mode: Mode = "strict"
@@ -46,6 +55,8 @@ class Rules:
     words: int = 20
     overlap: int = 3
     source_chars: int = 2400
+    guards: frozenset[str] = GUARDS
+    lexicon: Lexicon = ENGLISH
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,36 @@
+"""What was said and is not there: a dropped sentence, or a turn of which next to nothing is left."""
+
+from collections.abc import Iterator
+
+from clearcall.scoring.alignment import Block, Comparison
+from clearcall.scoring.types import Flag
+
+NAME = "coverage"
+
+_DROPPED = 5
+"""Words in a row, without fillers and what is said again, that make a dropped sentence."""
+
+
+def coverage(comparison: Comparison) -> Iterator[Flag]:
+    """Flags stretches that were dropped, unless they are said again right after; and turns that share no word."""
+    forms = comparison.source.forms
+    if not forms:
+        return
+    if not comparison.kept:
+        if comparison.cleaned.forms or any(form not in comparison.lexicon.optional for form in forms):
+            yield _flag(comparison, _everything(comparison), "nothing that was said is there")
+        return
+    for block in comparison.blocks:
+        words = [form for form in forms[block.source_from : block.source_to] if form not in comparison.lexicon.optional]
+        if len(words) < _DROPPED or comparison.is_restart(block.source_from, block.source_to):
+            continue
+        yield _flag(comparison, block, f"dropped: {comparison.source_words(block.source_from, block.source_to)}")
+
+
+def _everything(comparison: Comparison) -> Block:
+    return Block(0, len(comparison.cleaned.forms), 0, len(comparison.source.forms))
+
+
+def _flag(comparison: Comparison, block: Block, reason: str) -> Flag:
+    cleaned = comparison.cleaned_span(block.cleaned_from, block.cleaned_to)
+    return Flag(NAME, reason, cleaned, comparison.source_span(block.source_from, block.source_to))

@@ -1,0 +1,81 @@
+"""A number that was not said, or one that was said and is gone."""
+
+from collections.abc import Iterator, Sequence
+
+from clearcall.scoring.alignment import Block, Comparison
+from clearcall.scoring.numbers import Number
+from clearcall.scoring.types import Flag
+
+NAME = "number"
+
+
+def number(comparison: Comparison) -> Iterator[Flag]:
+    """Flags each number that the cleaned text changes, adds or drops. A number said twice in a restart may go once."""
+    if not comparison.blocks or not (comparison.cleaned.numbers or comparison.source.numbers):
+        return
+    for block in comparison.blocks:
+        written = _within(comparison.cleaned.numbers, block.cleaned_from, block.cleaned_to)
+        said = _within(comparison.source.numbers, block.source_from, block.source_to)
+        if not written and not said:
+            continue
+        written, said = _unmatched(written, said)
+        yield from _flags(comparison, block, written, said)
+
+
+_Numbers = list[tuple[int, Number]]
+
+
+def _within(numbers: dict[int, Number] | object, first: int, last: int) -> _Numbers:
+    assert isinstance(numbers, dict)
+    return [(index, numbers[index]) for index in range(first, last) if index in numbers]
+
+
+def _unmatched(written: _Numbers, said: _Numbers) -> tuple[_Numbers, _Numbers]:
+    if _same_digits([number for _, number in written], [number for _, number in said]):
+        return [], []
+    left: _Numbers = []
+    remaining = list(said)
+    for index, mine in written:
+        match = next((other for other in remaining if _equal(mine, other[1])), None)
+        if match is None:
+            left.append((index, mine))
+        else:
+            remaining.remove(match)
+    return left, remaining
+
+
+def _equal(written: Number, said: Number) -> bool:
+    return written.form in said.forms() or (written.digits == said.digits and _is_whole(written) and _is_whole(said))
+
+
+def _is_whole(number: Number) -> bool:
+    return number.loose or "." not in number.form
+
+
+def _same_digits(written: Sequence[Number], said: Sequence[Number]) -> bool:
+    """Whether the digits are the same in another grouping ("5 551 234" and "555 1234")."""
+    if not written or not said or not any(number.loose for number in (*written, *said)):
+        return False
+    return "".join(number.digits for number in written) == "".join(number.digits for number in said)
+
+
+def _flags(comparison: Comparison, block: Block, written: _Numbers, said: _Numbers) -> Iterator[Flag]:
+    for place in range(max(len(written), len(said))):
+        mine = written[place] if place < len(written) else None
+        other = said[place] if place < len(said) else None
+        if mine is None and other is not None:
+            if _said_again(comparison, block, other[0]):
+                continue
+            cleaned = comparison.cleaned_span(block.cleaned_from, block.cleaned_to)
+        elif mine is not None:
+            cleaned = comparison.cleaned_span(mine[0], mine[0] + 1)
+        source = comparison.source_span(*(other[0], other[0] + 1) if other else (block.source_from, block.source_to))
+        said_form, wrote = other[1].form if other else "no number", mine[1].form if mine else "no number"
+        yield Flag(NAME, f"said {said_form}, wrote {wrote}", cleaned, source)
+
+
+def _said_again(comparison: Comparison, block: Block, index: int) -> bool:
+    form = comparison.source.forms[index]
+    reach = range(block.source_to, block.source_to + (block.source_to - block.source_from) + 4)
+    kept = [comparison.source.forms[place] for place in reach if place in comparison.kept]
+    return form in kept or any(other.startswith(form) for other in kept if other.isdigit())

@@ -1,0 +1,184 @@
+"""A text in the form that is compared, with the way back to the text as given.
+
+Both sides of a comparison are normalised alike: NFKC, case folded, punctuation and fillers out, contractions written
+out, numbers, spelled letters and immediate repeats in one form. Every word keeps its place in the text as given, so
+each score can be shown there.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from clearcall.scoring.lexicon import ENGLISH, Lexicon
+from clearcall.scoring.number_words import UNITS, WORDS
+from clearcall.scoring.numbers import Number, is_number, join_numbers
+from clearcall.scoring.types import SpanOffsets
+from clearcall.scoring.words import Kind, Piece, pieces
+
+_RUN = re.compile(r"\S+")
+_LONGEST_REPEAT = 4
+_new = tuple.__new__  # a third of the time of calling the class, once for every word
+_NO_NUMBERS: Mapping[int, Number] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """``text`` is the forms joined by spaces; ``starts`` and ``ends`` are their places in the text as given.
+
+    ``places`` are the forms' starts in ``text``; ``numbers`` the forms that are numbers, by index.
+    """
+
+    text: str
+    forms: tuple[str, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    places: tuple[int, ...]
+    numbers: Mapping[int, Number] = field(default_factory=dict)
+
+    def within(self, start: int, end: int) -> tuple[int, int]:
+        """The half-open range of forms that lie, at least in part, in ``start`` to ``end`` of the text as given."""
+        return bisect_right(self.ends, start), bisect_left(self.starts, end)
+
+    def slice(self, first: int, last: int) -> str:
+        """The forms ``first`` to ``last`` (half-open) joined by spaces."""
+        if first >= last:
+            return ""
+        return self.text[self.places[first] : self.places[last - 1] + len(self.forms[last - 1])]
+
+    def original(self, start: int, end: int) -> SpanOffsets:
+        """The place in the text as given of ``start`` to ``end`` in ``text``, in whole words."""
+        if not self.forms or start >= end:
+            return (0, 0)
+        first = max(0, bisect_right(self.places, start) - 1)
+        if start >= self.places[first] + len(self.forms[first]) and first + 1 < len(self.forms):
+            first += 1
+        last = max(first, bisect_left(self.places, end) - 1)
+        return self.starts[first], self.ends[last]
+
+
+def normalise(text: str, lexicon: Lexicon = ENGLISH) -> Normalised:
+    """The normalised form of ``text``; never raises."""
+    if len(text) > _CACHED_LENGTH:
+        return _normalise(text, lexicon)
+    return _cached(text, lexicon)
+
+
+def _normalise(text: str, lexicon: Lexicon) -> Normalised:
+    read = _without_fillers(_read(text), lexicon)
+    numbers = _NO_NUMBERS
+    if any(piece.kind is Kind.LETTER for piece in read):
+        read = _join_letters(read)
+    if any(piece.kind is Kind.NUMBER or piece.form in WORDS for piece in read):
+        read, numbers = join_numbers(read)
+    kept = _without_repeats(read)
+    if len(kept) != len(read):
+        renumbered = {old: new for new, old in enumerate(kept)}
+        numbers = {renumbered[index]: number for index, number in numbers.items() if index in renumbered}
+        read = [read[index] for index in kept]
+    forms = tuple([piece.form for piece in read])
+    places, at = [], 0
+    for form in forms:
+        places.append(at)
+        at += len(form) + 1
+    starts, ends = tuple([piece.start for piece in read]), tuple([piece.end for piece in read])
+    return Normalised(" ".join(forms), forms, starts, ends, tuple(places), numbers)
+
+
+_CACHED_LENGTH = 2000
+_cached = lru_cache(maxsize=512)(_normalise)
+
+
+def _read(text: str) -> list[Piece]:
+    read: list[Piece] = []
+    for match in _RUN.finditer(text):
+        at = match.start()
+        for form, start, end, kind, loose in pieces(match.group()):
+            read.append(_new(Piece, (form, start + at, end + at, kind, loose)))
+    return read
+
+
+def _without_fillers(read: list[Piece], lexicon: Lexicon) -> list[Piece]:
+    """Without sounds, fillers and words that were cut off; an "oh" among digits becomes a zero."""
+    kept: list[Piece] = []
+    phrases, sounds = lexicon.phrases, lexicon.sounds
+    at, count = 0, len(read)
+    while at < count:
+        piece = read[at]
+        form = piece.form
+        if form in ("oh", "o") and _is_zero(read, at, kept):
+            kept.append(piece._replace(form="zero", kind=Kind.WORD))
+        elif form in phrases and (length := _phrase(read, at, phrases[form])):
+            at += length
+            continue
+        elif piece.kind is not Kind.CUT and form not in sounds:
+            kept.append(piece)
+        at += 1
+    return kept
+
+
+def _phrase(read: Sequence[Piece], at: int, phrases: Sequence[tuple[str, ...]]) -> int:
+    for phrase in phrases:
+        if tuple([piece.form for piece in read[at : at + len(phrase)]]) == phrase:
+            return len(phrase)
+    return 0
+
+
+def _is_zero(read: Sequence[Piece], at: int, kept: Sequence[Piece]) -> bool:
+    following = read[at + 1 : at + 3]
+    if not following or not (is_number(following[0]) or following[0].form in ("oh", "o")):
+        return False
+    if kept and is_number(kept[-1]):
+        return True
+    return len(following) > 1 and all(_is_digit(piece) for piece in following)
+
+
+def _is_digit(piece: Piece) -> bool:
+    return piece.form in UNITS or (piece.kind is Kind.NUMBER and len(piece.form) == 1)
+
+
+def _join_letters(read: list[Piece]) -> list[Piece]:
+    """Letters spelled one by one as one word: "d f w", "D.F.W." and "DFW" are "dfw"."""
+    joined: list[Piece] = []
+    at = 0
+    while at < len(read):
+        end = at
+        while end < len(read) and read[end].kind is Kind.LETTER:
+            end += 1
+        run = read[at:end]
+        if len(run) > 1 and any(piece.form not in ("i", "a") for piece in run):
+            form = "".join(piece.form for piece in run)
+            joined.append(Piece(form, run[0].start, run[-1].end))
+            at = end
+        elif run:
+            joined.extend(run)
+            at = end
+        else:
+            joined.append(read[at])
+            at += 1
+    return joined
+
+
+def _without_repeats(read: Sequence[Piece]) -> list[int]:
+    """The indices of the pieces without immediate repeats of one to four words ("in the in the"); the last one stays.
+
+    A repeated number is kept: "five five" is another number than "five".
+    """
+    forms: list[str] = []
+    kept: list[int] = []
+    for index, piece in enumerate(read):
+        forms.append(piece.form)
+        kept.append(index)
+        if piece.kind is Kind.NUMBER:
+            continue
+        for size in range(1, _LONGEST_REPEAT + 1):
+            if len(forms) < 2 * size:
+                break
+            if forms[-1] == forms[-1 - size] and forms[-size:] == forms[-2 * size : -size]:
+                if any(read[place].kind is Kind.NUMBER for place in kept[-size:]):
+                    continue
+                del forms[-2 * size : -size]
+                del kept[-2 * size : -size]
+                break
+    return kept
