@@ -1,0 +1,61 @@
+# make help lists the targets. Needed: make and Python 3.11, 3.12 or 3.13; nothing else for the demo.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The first one that runs and can make a virtual environment (a name on the PATH may be a shim of an absent version).
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c 'import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null && echo $$p && break; done)
+BENCH_ARGS ?=
+
+.PHONY: help
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{printf "  make %-16s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "clearcall needs Python 3.11, 3.12 or 3.13 with venv: none is on the PATH" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# The stamps say what is installed: the demo's part, and everything that development needs.
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	@echo "installing (once) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[demo]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "installing (once) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@touch $(VENV)/.demo $@
+
+.PHONY: venv
+venv: $(VENV)/.dev ## virtual environment with everything that development needs
+
+.PHONY: demo
+demo: $(VENV)/.demo ## clean the sample calls: broker, database and recorded answers included
+	$(BIN)/clearcall demo
+
+.PHONY: lint
+lint: venv ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+.PHONY: test
+test: lint ## lint, then every unit and integration test
+	$(BIN)/pytest -q
+
+.PHONY: bench-scoring
+bench-scoring: venv ## fragments scored per second, beside plain difflib
+	$(BIN)/python tests/benchmarks/bench_scoring.py $(BENCH_ARGS)
+
+.PHONY: bench-pipeline
+bench-pipeline: venv ## chunks per second and memory on a real Kafka, beside bare Faust and bare aiokafka
+	$(BIN)/python tests/benchmarks/bench_pipeline.py $(BENCH_ARGS)
+
+.PHONY: clean
+clean: ## remove what was built, caches and out/; the virtual environment stays
+	rm -rf build dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
