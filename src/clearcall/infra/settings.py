@@ -44,46 +44,52 @@ class Settings(BaseSettings):
 
     # ClickHouse
     db: str = Field("http://localhost:8123/clearcall", description="http(s)://host:port/database or chdb://path")
-    db_user: str = "default"
-    db_password: SecretStr = SecretStr("")
+    db_user: str = Field("default", description="the server's user; its password is a secret")
+    db_password: SecretStr = Field(SecretStr(""), description="of db_user")
 
     # Consultant
-    consultant: Literal["openai", "rules", "recorded"] = "openai"
-    urls: Annotated[tuple[str, ...], NoDecode] = ("http://localhost:8000/v1",)
+    consultant: Literal["openai", "rules", "recorded"] = Field(
+        "openai", description="who cleans: an OpenAI-compatible server, rules without a model, recorded answers"
+    )
+    urls: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("http://localhost:8000/v1",), description="model servers of one model, comma separated in the environment"
+    )
     model: str = Field("", description="as the server names it; empty asks the server")
-    api_key: SecretStr = SecretStr("")
+    api_key: SecretStr = Field(SecretStr(""), description="sent to the model servers as a bearer token")
     recording: Path | None = Field(None, description="answers for the recorded consultant")
     outage: Literal["wait", "degrade"] = Field("wait", description="no model answers: stop acking, or clean by rules")
     window_words: Count = Field(600, description="most words of new speech in one request")
     context_words: Count = Field(120, description="most words of earlier speech shown for context")
     requests_in_flight: Count = Field(32, description="most requests under way per model URL")
-    connect_timeout: Seconds = 5.0
-    request_timeout: Seconds = Field(120.0, description="from the request to the end of its answer")
+    connect_timeout: Seconds = Field(5.0, description="seconds for a connection to a model server or database")
+    request_timeout: Seconds = Field(120.0, description="seconds from a request to the end of its answer")
 
     # Scoring
-    mode: Literal["paper", "strict"] = "strict"
-    threshold: Annotated[float, Field(ge=0, le=100)] = 80.0
-    fragment_words: Count = 20
-    fragment_overlap: Annotated[int, Field(ge=0)] = 3
-    source_chars: Count = 2400
+    mode: Literal["paper", "strict"] = Field("strict", description="Algorithm 1 alone, or normalised and with guards")
+    threshold: Annotated[float, Field(ge=0, le=100)] = Field(
+        80.0, description="of similarity, 0 to 100; below is flagged"
+    )
+    fragment_words: Count = Field(20, description="most words of a fragment")
+    fragment_overlap: Annotated[int, Field(ge=0)] = Field(3, description="words that neighbouring fragments share")
+    source_chars: Count = Field(2400, description="characters of the same speaker's speech that count as source")
     policy: Literal["restore", "keep"] = Field("restore", description="a chunk still flagged at the bound")
 
     # Delivery
     in_flight: Count = Field(1000, description="most messages under way in one agent")
     retries: Annotated[int, Field(ge=0)] = Field(3, description="of a failing message, before the dead letters")
     batch_rows: Count = Field(10_000, description="the sink inserts at this many messages")
-    batch_seconds: Seconds = Field(1.0, description="or this long after the first")
-    drain_timeout: Seconds = Field(20.0, description="to finish work in flight on a rebalance")
-    stop_timeout: Seconds = Field(25.0, description="from SIGTERM to the end; under the orchestrator's 30 s")
-    stall_timeout: Seconds = Field(120.0, description="lag without progress, or no assignment: the worker exits")
-    session_timeout: Seconds = Field(10.0, description="a dead worker's partitions move after this long")
+    batch_seconds: Seconds = Field(1.0, description="or this many seconds after the first")
+    drain_timeout: Seconds = Field(20.0, description="seconds to finish work in flight on a rebalance")
+    stop_timeout: Seconds = Field(25.0, description="seconds from SIGTERM to the end; under the orchestrator's 30")
+    stall_timeout: Seconds = Field(120.0, description="seconds without assignment or progress until the worker exits")
+    session_timeout: Seconds = Field(10.0, description="seconds until a dead worker's partitions move")
 
     # What is seen
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["console", "json"] = "console"
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="events below it are left out")
+    log_format: Literal["console", "json"] = Field("console", description="for a person, or one JSON object a line")
     log_text: bool = Field(False, description="let transcript text into logs")
-    web_host: str = "127.0.0.1"
-    web_port: Annotated[int, Field(ge=0, le=65535)] = Field(0, description="health and metrics; 0 serves none")
+    web_host: str = Field("127.0.0.1", description="where health and metrics are served")
+    web_port: Annotated[int, Field(ge=0, le=65535)] = Field(0, description="port of health and metrics; 0 serves none")
 
     @field_validator("kafka")
     @classmethod
@@ -99,6 +105,11 @@ class Settings(BaseSettings):
         if not value.startswith(("http://", "https://", "chdb://")):
             raise ValueError("should begin with http://, https:// or chdb://")
         return value
+
+    @field_validator("recording", mode="before")
+    @classmethod
+    def _empty_is_none(cls, value: Any) -> Any:
+        return None if value == "" else value
 
     @field_validator("urls", mode="before")
     @classmethod

@@ -9,13 +9,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from clearcall.infra.settings import describe, unknown_in_environment
+from clearcall.infra.settings_example import example_toml
 from clearcall.streams.cli.options import console, globals_of
 
 app = typer.Typer(help="Show the settings.", no_args_is_help=True)
-
-
-@app.callback()
-def _group() -> None: ...
 
 
 @app.command()
@@ -39,3 +36,12 @@ def show(
         style = "dim" if item.origin == "default" else ""
         table.add_row(item.name, escape(item.value), escape(item.origin), style=style)
     console().print(table)
+
+
+@app.command()
+def example() -> None:
+    """Print a TOML file with every setting, its default and its meaning.
+
+    Example: [bold]clearcall config example > clearcall.toml[/]
+    """
+    typer.echo(example_toml(), nl=False)
