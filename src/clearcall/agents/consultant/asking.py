@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import structlog
 
 from clearcall.agents.consultant.backend import Answer, Answers, Backend, Line, ModelError, Request
-from clearcall.agents.consultant.pieces import count_words
+from clearcall.agents.consultant.pieces import count_words, shares
 from clearcall.agents.protocol import Unavailable
 from clearcall.schemas import ConsultantInfo, Failure, Outcome
 
@@ -94,19 +94,6 @@ class Asker:
             Reply(line, answer, outcome, answers.consultant, latency_ms, prompt[at], completion[at])
             for at, (line, answer) in enumerate(zip(request.lines, answers.answers, strict=True))
         ]
-
-
-def shares(total: int, weights: list[int]) -> list[int]:
-    """``total`` split by weight in whole numbers that add up to it."""
-    whole = sum(weights)
-    if not whole:
-        weights, whole = [1] * len(weights), len(weights)
-    found: list[int] = []
-    passed = 0
-    for weight in weights:
-        passed += weight
-        found.append(total * passed // whole - sum(found))
-    return found
 
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

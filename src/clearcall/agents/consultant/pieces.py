@@ -72,3 +72,16 @@ def windows(lines: Sequence[Line], words: int) -> list[tuple[Line, ...]]:
     if group:
         groups.append(tuple(group))
     return groups
+
+
+def shares(total: int, weights: Sequence[int]) -> list[int]:
+    """``total`` split by weight in whole numbers that add up to it."""
+    whole = sum(weights)
+    if not whole:
+        weights, whole = (1,) * len(weights), len(weights)
+    found: list[int] = []
+    passed = 0
+    for weight in weights:
+        passed += weight
+        found.append(total * passed // whole - sum(found))
+    return found

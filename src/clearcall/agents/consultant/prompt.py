@@ -7,6 +7,7 @@ and never vary, so that a server's prefix cache holds them. What was said stands
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from importlib.resources import files
 from string import Template
@@ -120,13 +121,27 @@ def _findings(attempt: Attempt, request: Request) -> str:
     flagged = [fragment for fragment in attempt.fragments if fragment.flagged]
     if line.parts > 1:
         flagged = [fragment for fragment in flagged if one_line(fragment.source_text) in line.text]
-    found = [_finding(fragment) for fragment in flagged]
+    found = [_finding(fragment, line.text) for fragment in flagged]
     found += [f"- {one_line(flag.reason)[:SHOWN_CHARS]}" for flag in attempt.flags]
     return "\n".join(found[:SHOWN_FINDINGS]) or "- Some words were changed."
 
 
-def _finding(fragment: FragmentScore) -> str:
-    wrote, said = one_line(fragment.text)[:SHOWN_CHARS], fenced(fragment.source_text)[:SHOWN_CHARS]
+def _finding(fragment: FragmentScore, source: str) -> str:
+    wrote, said = one_line(fragment.text)[:SHOWN_CHARS], fenced(said_in(source, fragment.source_text))[:SHOWN_CHARS]
     reasons = "; ".join(one_line(flag.reason)[:SHOWN_CHARS] for flag in fragment.flags)
     line = f'- You wrote "{wrote}", said was "{said}"'
     return f"{line} ({reasons})" if reasons else line
+
+
+def said_in(source: str, window: str) -> str:
+    """The whole words of ``source`` that the best match lies on.
+
+    The match may begin within a word or in the speaker's turn before: told as it is, a small model copies that too.
+    """
+    window = one_line(window)
+    match = SequenceMatcher(None, source, window, autojunk=False).find_longest_match()
+    if not match.size:
+        return source
+    start = source.rfind(" ", 0, max(0, match.a - match.b) + 1) + 1
+    end = source.find(" ", min(len(source), match.a + len(window) - match.b))
+    return source[start : end if end >= 0 else len(source)]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clearcall.agents.consultant.backend import Answer, Answers, Backend, Line, Request
+from clearcall.agents.consultant.pieces import count_words, shares
 from clearcall.agents.consultant.recording import Header, Place, Recorded, digest, place_of, read
 from clearcall.agents.protocol import Poison
 from clearcall.schemas import ConsultantInfo, Failure
@@ -63,7 +64,7 @@ class RecordedBackend:
 
 
 class Recorder:
-    """A backend that notes what another one answers. ``clock`` gives seconds."""
+    """A backend that notes what another one answers, and asks for nothing twice. ``clock`` gives seconds."""
 
     def __init__(self, backend: Backend, clock: Callable[[], float] = time.monotonic) -> None:
         self._backend = backend
@@ -75,11 +76,22 @@ class Recorder:
         return self._backend.info(iteration)
 
     async def answer(self, request: Request) -> Answers:
-        """Ask, note, pass on."""
+        """Ask, note, pass on; lines that are all noted are answered from the notes."""
+        noted = [self.answers.get(place_of(line, request.iteration)) for line in request.lines]
+        if all(noted):
+            return Answers(
+                tuple(Answer(row.text, row.failure) for row in noted if row),
+                self.info(request.iteration),
+                sum(row.prompt_tokens for row in noted if row),
+                sum(row.completion_tokens for row in noted if row),
+            )
         began = self._clock()
         answers = await self._backend.answer(request)
         latency_ms = round((self._clock() - began) * 1000, 1)
-        for line, answer in zip(request.lines, answers.answers, strict=True):
+        weights = [count_words(line.text) for line in request.lines]
+        prompt = shares(answers.prompt_tokens, weights)
+        completion = shares(answers.completion_tokens, weights)
+        for at, (line, answer) in enumerate(zip(request.lines, answers.answers, strict=True)):
             row = Recorded(
                 call_id=line.chunk.call_id,
                 chunk_id=line.chunk.chunk_id,
@@ -89,8 +101,8 @@ class Recorder:
                 text=answer.text,
                 failure=answer.failure,
                 prompt_version=answers.consultant.prompt_version,
-                prompt_tokens=answers.prompt_tokens // len(request.lines),
-                completion_tokens=answers.completion_tokens // len(request.lines),
+                prompt_tokens=prompt[at],
+                completion_tokens=completion[at],
                 latency_ms=latency_ms,
             )
             self.answers[row.place] = row

@@ -1,0 +1,172 @@
+"""Makes a recording: the real agents, consultant and evaluator, over whole calls in one process, without Kafka."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+
+import httpx
+
+from clearcall import __version__
+from clearcall.agents import evaluator
+from clearcall.agents.consultant.build import Consultant, backend_of, build
+from clearcall.agents.consultant.chat import DECODING
+from clearcall.agents.consultant.prompt import CLEAN, CORRECT
+from clearcall.agents.consultant.recorded import Recorder
+from clearcall.agents.consultant.recording import Header, write
+from clearcall.infra.settings import Settings
+from clearcall.schemas import Chunk, Cleaned, Correction, Draft, Evaluation, Headers, Incoming, Message, Outgoing
+
+CALLS_AT_ONCE = 16
+"""Calls under way together: enough for a model server to batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """What the correction loop made of some calls."""
+
+    evaluations: tuple[Evaluation, ...]
+    cleaned: tuple[Cleaned, ...]
+
+    def rates(self) -> list["Rate"]:
+        """A row for each iteration that was reached."""
+        found: dict[int, Rate] = {}
+        for evaluation in self.evaluations:
+            attempt = evaluation.attempt
+            rate = found.setdefault(attempt.iteration, Rate(attempt.iteration))
+            rate.add(evaluation)
+        return [found[iteration] for iteration in sorted(found)]
+
+
+@dataclass(slots=True)
+class Rate:
+    """Counts of one iteration: chunks scored, flagged and failed; fragments, flagged, and flagged by SS alone."""
+
+    iteration: int
+    chunks: int = 0
+    chunks_flagged: int = 0
+    fragments: int = 0
+    flagged: int = 0
+    below_threshold: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def add(self, evaluation: Evaluation) -> None:
+        """Count one chunk."""
+        attempt = evaluation.attempt
+        self.chunks += 1
+        self.chunks_flagged += attempt.flagged
+        self.fragments += len(attempt.fragments)
+        self.flagged += sum(fragment.flagged for fragment in attempt.fragments)
+        self.below_threshold += sum(fragment.ss_paper < evaluation.threshold for fragment in attempt.fragments)
+        if attempt.failure:
+            self.failures[attempt.failure] += 1
+
+
+async def run_loop(consultant: Consultant, settings: Settings, calls: Iterable[Sequence[Chunk]]) -> Loop:
+    """Clean whole calls, each as if all its chunks were queued; several at once, each in its own order."""
+    judge = evaluator.build(settings)
+    places = asyncio.Semaphore(CALLS_AT_ONCE)
+
+    async def clean(call: Sequence[Chunk]) -> list[Message]:
+        async with places:
+            return [message async for message in _call(consultant, judge, settings.window_words, call)]
+
+    ends = [message for ended in await asyncio.gather(*map(clean, calls)) for message in ended]
+    return Loop(
+        tuple(message for message in ends if isinstance(message, Evaluation)),
+        tuple(message for message in ends if isinstance(message, Cleaned)),
+    )
+
+
+async def record(
+    settings: Settings,
+    calls: Sequence[Sequence[Chunk]],
+    path: Path,
+    *,
+    quantisation: str,
+    now: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Loop:
+    """Run the loop with the settings' own backend and keep every answer in ``path``.
+
+    It runs in the mode of the settings, whose outcome is returned, then in the other one, which flags and corrects
+    other chunks: what was answered already is not asked again.
+    ``quantisation`` goes into the recording's label: a server does not tell it.
+
+    Raises:
+        Unavailable: the model does not answer; nothing is written.
+    """
+    recorder = Recorder(backend_of(settings))
+    consultant = build(settings, recorder)
+    try:
+        loop = await run_loop(consultant, settings, calls)
+        other = settings.model_copy(update={"mode": "paper" if settings.mode == "strict" else "strict"})
+        await run_loop(consultant, other, calls)
+        label = recorder.info(0)
+        header = Header(
+            model=label.model,
+            server=await _server(settings.urls[0]),
+            quantisation=quantisation,
+            settings={
+                "temperature": 0,
+                "max_tokens": "by the length of the source",
+                "window_words": settings.window_words,
+                "context_words": settings.context_words,
+                "mode": settings.mode,
+                "threshold": settings.threshold,
+            },
+            decoding=DECODING,
+            prompt_versions=(CLEAN, CORRECT),
+            recorded_at=now().isoformat(timespec="seconds"),
+            clearcall_version=__version__,
+        )
+    finally:
+        await consultant.close()
+    write(path, header, list(recorder.answers.values()))
+    return loop
+
+
+async def _call(
+    consultant: Consultant, judge: evaluator.Evaluator, window_words: int, call: Sequence[Chunk]
+) -> AsyncIterator[Message]:
+    """The evaluations and ends of one call's chunks."""
+    drafts: list[Outgoing] = []
+    for batch in _batches(call, consultant.chunks.weight, window_words):
+        drafts += await consultant.chunks([Incoming(chunk) for chunk in batch])
+    while drafts:
+        incoming = [Incoming(out.message) for out in drafts if isinstance(out.message, Draft)]
+        judged = await judge(incoming)
+        for out in judged:
+            if not isinstance(out.message, Correction):
+                yield out.message
+        corrections = [
+            Incoming(out.message, Headers(iteration=out.iteration))
+            for out in judged
+            if isinstance(out.message, Correction)
+        ]
+        drafts = list(await consultant.corrections(corrections)) if corrections else []
+
+
+def _batches(call: Sequence[Chunk], weight: Callable[[Chunk], int], limit: int) -> list[list[Chunk]]:
+    """The chunks as the runtime hands them over when all are queued: up to ``limit`` words at once."""
+    total = 0
+    numbered: list[tuple[int, Chunk]] = []
+    batch = 0
+    for chunk in call:
+        total += weight(chunk)
+        if total > limit and numbered and numbered[-1][0] == batch:
+            batch, total = batch + 1, weight(chunk)
+        numbered.append((batch, chunk))
+    return [[chunk for _, chunk in group] for _, group in groupby(numbered, key=lambda pair: pair[0])]
+
+
+async def _server(url: str) -> str:
+    """The server's own word for itself: vLLM tells its version beside the API."""
+    try:
+        async with httpx.AsyncClient(timeout=5) as client:
+            response = await client.get(url.removesuffix("/").removesuffix("/v1") + "/version")
+            return f"vLLM {response.json()['version']}"
+    except (httpx.HTTPError, KeyError, TypeError, ValueError):
+        return "unknown"
