@@ -8,11 +8,11 @@ from clearcall.infra.clickhouse.errors import DatabaseAway
 from clearcall.infra.settings import Settings
 
 _COUNTS = """
-WITH fromUnixTimestamp64Milli({since:Int64}) AS start
+WITH fromUnixTimestamp64Milli({since:Int64}) AS moment
 SELECT
-    (SELECT count() FROM cleaned FINAL WHERE cleaned_at >= start) AS cleaned,
-    (SELECT count() FROM evaluations FINAL WHERE evaluated_at >= start) AS evaluations,
-    (SELECT count() FROM dead_letters FINAL WHERE died_at >= start) AS dead_letters
+    (SELECT count() FROM cleaned FINAL WHERE cleaned_at >= moment) AS cleaned,
+    (SELECT count() FROM evaluations FINAL WHERE evaluated_at >= moment) AS evaluations,
+    (SELECT count() FROM dead_letters FINAL WHERE died_at >= moment) AS dead_letters
 """
 
 
