@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from clearcall.infra.kafka import maven
 from clearcall.infra.kafka.apache import ApacheKafka
 from clearcall.infra.kafka.errors import NoBroker
 from clearcall.infra.kafka.ports import free_ports
 from clearcall.infra.kafka.readiness import wait_until_ready
 from clearcall.infra.settings import Settings
 
+_IMAGE = "apache/kafka:4.3.1"  # as in docker-compose.kafka.yml
 _START_TIMEOUT = 120.0  # seconds; an image may have to be pulled first
 
 
@@ -59,7 +59,7 @@ def _kafka_in_docker() -> Iterator[str]:
     from testcontainers.core.container import DockerContainer  # noqa: PLC0415 - only where Docker answers
 
     (port,) = free_ports(1)
-    container = DockerContainer(f"apache/kafka:{maven.version()}").with_bind_ports(port, port)
+    container = DockerContainer(_IMAGE).with_bind_ports(port, port)
     for key, value in _docker_environment(port).items():
         container = container.with_env(key, value)
     with container:

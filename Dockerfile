@@ -1,0 +1,25 @@
+# syntax=docker/dockerfile:1
+# One image for every stage: docker build -t clearcall:local . ; docker run clearcall:local worker --stage evaluator
+
+# The full image has a C compiler: with it the scoring kernel is built, without it clearcall runs on Python alone.
+FROM python:3.12-bookworm AS build
+ARG EXTRAS=worker,clickhouse
+WORKDIR /src
+RUN python -m venv /opt/clearcall
+COPY . .
+RUN --mount=type=cache,target=/root/.cache/pip \
+    /opt/clearcall/bin/pip install --disable-pip-version-check ".[${EXTRAS}]"
+
+FROM python:3.12-slim-bookworm
+RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin clearcall
+COPY --from=build /opt/clearcall /opt/clearcall
+ENV PATH=/opt/clearcall/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    CLEARCALL_LOG_FORMAT=json
+USER 10001
+WORKDIR /tmp
+# A stalled worker ends itself; what can be seen from here is whether the things around it answer.
+HEALTHCHECK --interval=60s --timeout=20s --start-period=30s --retries=3 CMD ["clearcall", "doctor"]
+ENTRYPOINT ["clearcall"]
+CMD ["--help"]
