@@ -30,8 +30,8 @@ _CODE = re.compile(r"Code: (\d+)")
 
 
 @contextmanager
-def clickhouse_over_http(folder: Path) -> Iterator[str]:
-    """Serve the engine in ``folder`` on a free port; the value is ``host:port``. User ``default``, ``PASSWORD``."""
+def clickhouse_over_http(folder: Path, port: int = 0) -> Iterator[str]:
+    """Serve the engine in ``folder`` on ``port``, or a free one; gives ``host:port``. User ``default``, ``PASSWORD``."""
     kept = chdb.connect(str(folder))  # the engine lives as long as a connection does
     lock = threading.Lock()
 
@@ -40,7 +40,7 @@ def clickhouse_over_http(folder: Path) -> Iterator[str]:
             with lock:
                 return _run(str(folder), sql, parameters)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -60,7 +60,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         parameters = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
-        body = self._body()
+        try:
+            body = self._body()
+        except RuntimeError as error:  # the driver spoils an insert on purpose where it could not build it
+            self._answer(500, f"Code: 354. DB::Exception: {error} (ZLIB_INFLATE_FAILED)".encode(), "354")
+            return
         if self.headers.get("Authorization") != f"Basic {base64.b64encode(f'default:{PASSWORD}'.encode()).decode()}":
             self._answer(403, b"Code: 516. DB::Exception: Authentication failed (AUTHENTICATION_FAILED)", "516")
             return
@@ -89,6 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, status: int, content: bytes, code: str | None = None) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
+        self.send_header("Connection", "close")  # so that none outlives the server
         if code:
             self.send_header("X-ClickHouse-Exception-Code", code)
         self.end_headers()

@@ -37,6 +37,7 @@ class Sink:
     def __init__(self, open_database: Callable[[], Database]) -> None:
         self._open = open_database
         self._database: Database | None = None
+        self._closed = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clickhouse")
 
     async def __call__(self, batch: Sequence[Incoming[Message]]) -> Sequence[Outgoing]:
@@ -50,7 +51,10 @@ class Sink:
         return ()
 
     async def close(self) -> None:
-        """Wait for the insert under way and close the database."""
+        """Wait for the insert under way and close the database; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         await self._on_thread(self._close)
         self._thread.shutdown()
 
