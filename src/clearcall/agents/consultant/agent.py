@@ -58,16 +58,16 @@ class ChunkConsultant:
         """
         chunks = [incoming.message for incoming in batch]
         turns = self._memory.hear(chunks)
-        lines = [line for chunk in chunks if not is_nothing_to_clean(chunk.text) for line in cut(chunk)]
+        lines = [line for chunk in dict.fromkeys(chunks) if not is_nothing_to_clean(chunk.text) for line in cut(chunk)]
         requests = [
             Request(0, window, context=earlier(turns, window[0].chunk, self._context_words))
             for window in windows(lines, self._window_words)
         ]
-        replies: dict[int, list[Reply]] = {}  # by the chunk's identity: a chunk may be in the batch twice
+        replies: dict[Chunk, list[Reply]] = {}
         for reply in chain.from_iterable(await together(map(self._asker.ask, requests))):
-            replies.setdefault(id(reply.line.chunk), []).append(reply)
+            replies.setdefault(reply.line.chunk, []).append(reply)
         return [
-            Outgoing(Topic.DRAFTS, self._draft(chunk, turns, replies.get(id(chunk), [])), headers.traceparent)
+            Outgoing(Topic.DRAFTS, self._draft(chunk, turns, replies.get(chunk, [])), headers.traceparent)
             for chunk, headers in ((incoming.message, incoming.headers) for incoming in batch)
         ]
 
@@ -108,14 +108,12 @@ class CorrectionConsultant:
 
     async def _correct(self, incoming: Incoming[Correction]) -> Draft:
         correction, iteration = incoming.message, incoming.headers.iteration
-        if iteration is None:
-            return self._bound_reached(correction)
         chunk = correction.chunk
+        if iteration is None or is_nothing_to_clean(chunk.text):
+            return self._bound_reached(correction)
         context = earlier(correction.context, chunk, self._context_words)
         requests = [Request(iteration, (line,), context=context, attempts=correction.attempts) for line in cut(chunk)]
         replies = list(chain.from_iterable(await together(map(self._asker.ask, requests))))
-        if not replies:
-            return self._bound_reached(correction)
         return drafted(chunk, iteration, replies, self._now(), context=correction.context, attempts=correction.attempts)
 
     def _bound_reached(self, correction: Correction) -> Draft:
