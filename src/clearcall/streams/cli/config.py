@@ -26,7 +26,7 @@ def show(
     """
     settings = describe(globals_of(ctx).config)
     for line in unknown_in_environment():
-        Console(stderr=True, highlight=False).print(f"[yellow]warning:[/] {escape(line)}")
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]warning:[/] {escape(line)}")
     if as_json:
         found = {item.name: {"value": item.value, "origin": item.origin} for item in settings}
         typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())

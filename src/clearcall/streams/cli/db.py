@@ -11,7 +11,10 @@ app = typer.Typer(help="Prepare the performance database.", no_args_is_help=True
 
 @app.command()
 def migrate(ctx: typer.Context, db: DbFlag = None) -> None:
-    """Create the database and apply the migrations that are pending."""
+    """Create the database and apply the migrations that are pending.
+
+    Example: [bold]clearcall db migrate --db http://localhost:8123/clearcall[/]
+    """
     from clearcall.infra import clickhouse  # noqa: PLC0415 - heavy, and only here
     from clearcall.streams.cli.database import opened  # noqa: PLC0415 - as above
 
@@ -24,7 +27,10 @@ def migrate(ctx: typer.Context, db: DbFlag = None) -> None:
 
 @app.command()
 def status(ctx: typer.Context, db: DbFlag = None) -> None:
-    """List the migrations; exit code 1 where one is pending."""
+    """List the migrations; exit code 1 where one is pending.
+
+    Example: [bold]clearcall db status --db chdb://./out/db[/]
+    """
     from clearcall.infra import clickhouse  # noqa: PLC0415 - heavy, and only here
     from clearcall.streams.cli.database import opened  # noqa: PLC0415 - as above
 

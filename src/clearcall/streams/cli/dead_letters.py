@@ -49,7 +49,10 @@ def list_letters(
     limit: Annotated[int, typer.Option("--limit", min=1, help="Show at most this many, the oldest first.")] = 100,
     as_json: JsonFlag = False,
 ) -> None:
-    """List dead letters: id, stage, reason and what was wrong."""
+    """List dead letters: id, stage, reason and what was wrong.
+
+    Example: [bold]clearcall dead-letters list --db chdb://./out/db[/]
+    """
     settings = settings_of(ctx, db=db, kafka=kafka)
     letters = _read(settings, home, _filter((), stage, reason, topic), limit)
     if as_json:
@@ -75,7 +78,10 @@ def show(
     kafka: KafkaFlag = None,
     home: FromFlag = Home.DB,
 ) -> None:
-    """Show one dead letter: place, reason, errors, and the original message decoded."""
+    """Show one dead letter: place, reason, errors, and the original message decoded.
+
+    Example: [bold]clearcall dead-letters show transcripts.chunks/3/120[/]
+    """
     letters = _read(settings_of(ctx, db=db, kafka=kafka), home, _filter((letter_id,), None, None, None), 10)
     if not letters:
         raise Stop(f"there is no dead letter {letter_id}", "clearcall dead-letters list")
@@ -99,7 +105,10 @@ def replay(
     limit: Annotated[int, typer.Option("--limit", min=1, help="Send at most this many, the oldest first.")] = 1000,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent, and send nothing.")] = False,
 ) -> None:
-    """Send the original messages to their topics again, byte for byte; sent twice they do no harm."""
+    """Send the original messages to their topics again, byte for byte; sent twice they do no harm.
+
+    Example: [bold]clearcall dead-letters replay --reason not_json[/]
+    """
     from clearcall.streams.resend import resend  # noqa: PLC0415 - needs the worker extra
 
     settings = settings_of(ctx, db=db, kafka=kafka)

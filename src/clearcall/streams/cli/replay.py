@@ -24,6 +24,8 @@ def replay(
     """Score the kept drafts again with the current rules; asks no model.
 
     New evaluations and cleaned chunks go to their topics; the rows they make take the place of the old ones.
+
+    Example: [bold]clearcall replay --threshold 85[/]
     """
     from clearcall.streams.replay import rescore  # noqa: PLC0415 - needs the worker extra
 

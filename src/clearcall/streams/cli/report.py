@@ -21,7 +21,10 @@ def report(
     worst: Annotated[int, typer.Option("--worst", min=0, max=1000, help="How many of the worst fragments.")] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
 ) -> None:
-    """Rates, similarities and the worst fragments, by the paper's names."""
+    """Rates, similarities and the worst fragments, by the paper's names.
+
+    Example: [bold]clearcall report --db chdb://./out/db --worst 10[/]
+    """
     from clearcall.infra.clickhouse import report as reading  # noqa: PLC0415 - heavy, and only here
     from clearcall.streams.cli.database import opened  # noqa: PLC0415 - as above
     from clearcall.streams.cli.report_view import render_statuses, render_tables, render_worst  # noqa: PLC0415 - as above

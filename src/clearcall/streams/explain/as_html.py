@@ -9,7 +9,7 @@ from string import Template
 from clearcall import __version__
 from clearcall.scoring import Flag
 from clearcall.streams.explain.diff import Piece, visible
-from clearcall.streams.explain.explanation import Explanation, ShownFragment, ShownTurn
+from clearcall.streams.explain.explanation import Explanation, ShownFragment, ShownTurn, title
 
 _TAGS = {"same": "", "removed": "del", "added": "ins"}
 
@@ -118,7 +118,7 @@ def _tagged(tag: str, text: str) -> str:
 
 
 def _flags(flags: Iterable[Flag]) -> str:
-    lines = [f'<li><b>{_text(flag.guard)}</b> <span dir="auto">{_text(flag.reason)}</span></li>' for flag in flags]
+    lines = [f'<li><b>{_text(title(flag))}</b> <span dir="auto">{_text(flag.reason)}</span></li>' for flag in flags]
     return f'<ul class="flags">{"".join(lines)}</ul>' if lines else ""
 
 

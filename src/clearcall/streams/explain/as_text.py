@@ -8,7 +8,7 @@ from rich.text import Text
 
 from clearcall.scoring import Flag
 from clearcall.streams.explain.diff import Piece, visible
-from clearcall.streams.explain.explanation import Explanation, ShownFragment
+from clearcall.streams.explain.explanation import Explanation, ShownFragment, title
 
 _STYLES = {"same": "", "removed": "bright_black strike", "added": "bold cyan"}
 _NARROWEST = 20
@@ -104,9 +104,9 @@ def _word(piece: Piece, console: Console) -> Text:
 
 
 def _flag_line(flag: Flag, prefix: str = "") -> Text:
-    return Text.assemble(("  ! ", "bold red"), (f"{prefix}{flag.guard}", "red"), f": {visible(flag.reason)}")
+    return Text.assemble(("  ! ", "bold red"), (prefix + title(flag), "red"), f": {visible(flag.reason)}")
 
 
 def _reasons(item: ShownFragment) -> list[str]:
     below = ["below threshold"] if item.fragment.below_threshold else []
-    return below + [f"{flag.guard} ({visible(flag.reason)})" for flag in item.fragment.flags]
+    return below + [f"{title(flag)} ({visible(flag.reason)})" for flag in item.fragment.flags]

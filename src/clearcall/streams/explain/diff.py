@@ -25,28 +25,36 @@ class Piece:
 
 def difference(said: str, wrote: str) -> tuple[Piece, ...]:
     """What was removed from ``said`` and added in ``wrote``; a change of case or punctuation alone is none."""
-    left, right = said.split(), wrote.split()
-    if len(left) * len(right) > _MOST_CELLS:
-        return _joined([Piece("removed", said), Piece("added", wrote)])
+    words = said.split()
+    return _difference(words, wrote.split(), [True] * len(words))
+
+
+def window_difference(said: str, start: int, end: int, wrote: str) -> tuple[Piece, ...]:
+    """The difference of ``wrote`` from the window ``said[start:end]``, in whole words.
+
+    A window is cut by characters: the words just outside it that ``wrote`` has too are part of what is shown.
+    """
+    found = list(re.finditer(r"\S+", said))
+    inside = [min(word.end(), end) - max(word.start(), start) > 0 for word in found]
+    if not any(inside):
+        return difference("", wrote)
+    first, last = inside.index(True), len(inside) - inside[::-1].index(True)
+    near = slice(max(first - _NEAR, 0), last + _NEAR)
+    return _difference([word.group() for word in found[near]], wrote.split(), inside[near])
+
+
+def _difference(said: Sequence[str], wrote: Sequence[str], wanted: Sequence[bool]) -> tuple[Piece, ...]:
+    """The pieces; of the removed words those that are ``wanted``."""
+    if len(said) * len(wrote) > _MOST_CELLS:
+        return _joined([Piece("removed", word) for word in said] + [Piece("added", word) for word in wrote])
     pieces: list[Piece] = []
-    for step in Indel.opcodes(_keys(left), _keys(right)):
-        if step.tag == "equal":
-            pieces += [Piece("same", word) for word in right[step.dest_start : step.dest_end]]
-        pieces += [Piece("removed", word) for word in left[step.src_start : step.src_end] if step.tag == "delete"]
-        pieces += [Piece("added", word) for word in right[step.dest_start : step.dest_end] if step.tag == "insert"]
+    for step in Indel.opcodes(_keys(said), _keys(wrote)):
+        removed, written = range(step.src_start, step.src_end), wrote[step.dest_start : step.dest_end]
+        if step.tag == "delete":
+            pieces += [Piece("removed", said[at]) for at in removed if wanted[at]]
+        else:
+            pieces += [Piece("same" if step.tag == "equal" else "added", word) for word in written]
     return _joined(_removed_first(_without_islands(_joined(pieces))))
-
-
-def whole_words(text: str, start: int, end: int) -> str:
-    """``text[start:end]`` with a word that is cut at either side completed, or left out where most of it is outside."""
-    for word in re.finditer(r"\S+", text):
-        if word.start() < start < word.end():
-            start = word.start() if start - word.start() <= word.end() - start else word.end()
-        if word.start() < end < word.end():
-            end = word.end() if end - word.start() >= word.end() - end else word.start()
-        if word.start() >= end:
-            break
-    return text[start:end].strip()
 
 
 def visible(text: str) -> str:
@@ -68,6 +76,8 @@ def _shown(character: str) -> str:
 
 
 _ISLAND = 3
+_NEAR = 4
+"""Words on each side of a window that may still belong to the fragment."""
 _CONTROL_PICTURES = 0x2400
 _BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
-from clearcall.scoring import Evaluation, Fragment, Rules, Turn, evaluate
+from clearcall.scoring import Evaluation, Flag, Fragment, Rules, Turn, evaluate
 from clearcall.scoring.sources import spoken_by
-from clearcall.streams.explain.diff import Piece, difference, whole_words
+from clearcall.streams.explain.diff import Piece, difference, window_difference
 from clearcall.streams.explain.inputs import Transcript
 
 
@@ -58,6 +58,11 @@ class Explanation:
         return self.names.get(speaker, f"speaker {speaker}") if self.names else ""
 
 
+def title(flag: Flag) -> str:
+    """The guard's name for a person."""
+    return flag.guard.replace("_", " ")
+
+
 def explain_texts(source: Transcript, cleaned: Transcript, rules: Rules) -> Explanation:
     """Score ``cleaned`` against ``source`` and find the differences."""
     evaluation = evaluate(
@@ -70,15 +75,16 @@ def explain_texts(source: Transcript, cleaned: Transcript, rules: Rules) -> Expl
     )
     said = {turn.speaker: spoken_by(turn.speaker, source.turns).text for turn in cleaned.turns}
     shown = [
-        ShownFragment(number, item, _difference(item, said[item.speaker]), _marked(item))
+        ShownFragment(
+            number,
+            item,
+            window_difference(said[item.speaker], item.source_start, item.source_end, item.text),
+            _marked(item),
+        )
         for number, item in enumerate(evaluation.fragments, 1)
     ]
     names = {**cleaned.names, **source.names}
     return Explanation(rules, names, evaluation, tuple(shown), _turns(source.turns, cleaned.turns))
-
-
-def _difference(item: Fragment, said: str) -> tuple[Piece, ...]:
-    return difference(whole_words(said, item.source_start, item.source_end), item.text)
 
 
 def _marked(item: Fragment) -> tuple[tuple[int, int], ...]:

@@ -1,15 +1,17 @@
 """Differences for eyes."""
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearcall.streams.explain.diff import Piece, difference, visible, whole_words
+from clearcall.streams.explain.diff import Piece, difference, visible, window_difference
 
 
-def marked(said: str, wrote: str) -> str:
+def written_out(pieces: Iterable[Piece]) -> str:
     signs = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
-    return " ".join(signs[piece.kind].format(piece.text) for piece in difference(said, wrote))
+    return " ".join(signs[piece.kind].format(piece.text) for piece in pieces)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +34,7 @@ def marked(said: str, wrote: str) -> str:
     ],
 )
 def test_a_difference_reads_as_a_person_would_mark_it(said: str, wrote: str, shown: str) -> None:
-    assert marked(said, wrote) == shown
+    assert written_out(difference(said, wrote)) == shown
 
 
 @given(st.text("ab .", max_size=40), st.text("ab .", max_size=40))
@@ -51,28 +53,32 @@ def test_any_two_texts_have_a_difference(said: str, wrote: str) -> None:
 
 def test_texts_too_long_to_align_are_shown_whole() -> None:
     said, wrote = "a " * 30_000, "b " * 30_000
-    assert difference(said, wrote) == (Piece("removed", said), Piece("added", wrote))
+    assert difference(said, wrote) == (Piece("removed", said.strip()), Piece("added", wrote.strip()))
+
+
+SAID = "uh the quick brown fox jumps over it today"
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "words"),
+    ("window", "wrote", "shown"),
     [
-        (0, 15, "the quick brown"),
-        (1, 14, "the quick brown"),
-        (2, 11, "quick"),
-        (4, 9, "quick"),
-        (5, 5, ""),
+        pytest.param("quick brown", "Quick brown.", "Quick brown.", id="exactly"),
+        pytest.param("ick bro", "Quick brown.", "Quick brown.", id="words that are cut"),
+        pytest.param("brown fox", "The quick brown fox jumps.", "The quick brown fox jumps.", id="words just outside"),
+        pytest.param("the quick brown", "The brown", "The [-quick-] brown", id="removed inside"),
+        pytest.param("quick brown fox", "brown dog", "[-quick-] brown [-fox-] {+dog+}", id="changed at the end"),
+        pytest.param("", "Hello.", "{+Hello.+}", id="an empty window"),
     ],
 )
-def test_a_window_is_shown_in_whole_words(start: int, end: int, words: str) -> None:
-    assert whole_words("the quick brown fox", start, end) == words
+def test_a_window_is_shown_in_whole_words(window: str, wrote: str, shown: str) -> None:
+    start = SAID.index(window)
+    assert written_out(window_difference(SAID, start, start + len(window), wrote)) == shown
 
 
-@given(st.text("ab ", max_size=30), st.integers(0, 30), st.integers(0, 30))
-def test_a_window_of_any_place_gives_words_of_the_text(text: str, start: int, length: int) -> None:
-    start = min(start, len(text))
-    shown = whole_words(text, start, min(start + length, len(text)))
-    assert set(shown.split()) <= set(text.split())
+@given(st.text("ab ", max_size=30), st.integers(0, 30), st.integers(0, 30), st.text("ab ", max_size=20))
+def test_a_window_of_any_place_shows_the_whole_fragment(text: str, start: int, length: int, wrote: str) -> None:
+    pieces = window_difference(text, start, start + length, wrote)
+    assert " ".join(piece.text for piece in pieces if piece.kind != "removed").split() == wrote.split()
 
 
 @pytest.mark.parametrize(

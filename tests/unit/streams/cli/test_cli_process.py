@@ -1,0 +1,95 @@
+"""The command line as a process of its own: exit codes, Ctrl-C, and an install without extras."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+EXTRAS = ("faust", "mode", "aiokafka", "httpx", "clickhouse_connect", "chdb")
+
+MAIN = "from clearcall.streams.cli import main; main()"
+WITHOUT_EXTRAS = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r})); {MAIN}"
+
+WAITING = """
+import time
+from clearcall.streams.cli import main, score
+def wait(*_):
+    print("waiting", flush=True)
+    time.sleep(60)
+score.read_transcripts = wait
+main()
+"""
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("CLEARCALL_")}
+
+
+def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ENVIRONMENT,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("--version",),
+        ("config", "show"),
+        ("score", "um hello there", "Hello there."),
+        ("explain", "um hello there", "Hello there.", "--format", "html"),
+        ("worker", "--help"),
+    ],
+    ids=" ".join,
+)
+def test_the_base_install_is_enough(arguments: tuple[str, ...]) -> None:
+    done = run(WITHOUT_EXTRAS, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (("worker", "--stage", "evaluator"), "worker"),
+        (("topics", "list"), "worker"),
+        (("db", "status"), "clickhouse"),
+    ],
+)
+def test_a_missing_extra_is_named_with_the_command_that_installs_it(arguments: tuple[str, ...], extra: str) -> None:
+    done = run(WITHOUT_EXTRAS, *arguments)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == f"do: pip install 'clearcall[{extra}]'"
+    assert "Traceback" not in done.stderr
+
+
+def test_the_help_loads_no_heavy_library() -> None:
+    heavy = f"import sys; import clearcall.streams.cli; print([m for m in {EXTRAS!r} if m in sys.modules])"
+    assert run(heavy).stdout.strip() == "[]"
+
+
+def test_ctrl_c_ends_a_command_with_130_and_no_traceback() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITING, "score", "a", "b"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_the_installed_command_reports_its_exit_code() -> None:
+    flagged = run(MAIN, "score", "hello", "goodbye", "--check")
+    assert flagged.returncode == 1
+    assert "FLAGGED" in flagged.stdout
