@@ -1,0 +1,184 @@
+"""What the doctor finds."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from clearcall.infra import clickhouse
+from clearcall.infra.settings import Settings
+from clearcall.schemas import Topic
+from clearcall.streams import doctor
+from clearcall.streams.doctor import State, examine
+from clearcall.streams.doctor.database import check_database
+from clearcall.streams.doctor.kafka import check_kafka, judge_topics
+from clearcall.streams.doctor.model import check_consultant
+from clearcall.streams.topics import TopicState
+
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+def states(replication: int = 1, **partitions: int | None) -> list[TopicState]:
+    return [
+        TopicState(topic, topic.value, partitions.get(topic.name, 12), replication, matches=True) for topic in Topic
+    ]
+
+
+@pytest.mark.parametrize(
+    ("topics", "changes", "state", "said"),
+    [
+        (states(), {}, State.OK, "all 7 are there, 12 partitions each"),
+        (states(DRAFTS=None), {}, State.FAIL, "missing: transcripts.drafts"),
+        (states(DRAFTS=6), {}, State.FAIL, "different numbers of partitions"),
+        (states(), {"partitions": 24}, State.WARN, "the settings say 24"),
+        (states(), {"replication": 3}, State.WARN, "fewer than 3 replicas"),
+    ],
+)
+def test_topics_must_be_there_and_fit_together(
+    topics: list[TopicState], changes: dict[str, Any], state: State, said: str
+) -> None:
+    finding = judge_topics(topics, Settings().model_copy(update=changes))
+    assert finding.state is state
+    assert said in finding.what
+    assert bool(finding.todo) == (state is not State.OK)
+
+
+async def test_a_kafka_that_is_away_is_one_finding() -> None:
+    (finding,) = await check_kafka(Settings(kafka="127.0.0.1:9"))
+    assert (finding.state, finding.what) == (State.FAIL, "127.0.0.1:9 does not answer")
+    assert "CLEARCALL_KAFKA" in finding.todo
+
+
+async def test_a_database_that_is_away_is_one_finding() -> None:
+    (finding,) = await check_database(Settings(db="http://127.0.0.1:9/clearcall"))
+    assert finding.state is State.FAIL
+    assert "does not answer" in finding.what
+
+
+async def test_an_address_that_cannot_be_read_is_one_finding() -> None:
+    (finding,) = await check_database(Settings(db="http://me:hunter2@host/x"))
+    assert (finding.state, finding.todo) == (State.FAIL, "correct CLEARCALL_DB or --db")
+    assert "hunter2" not in finding.what
+
+
+async def test_an_embedded_database_is_not_created_by_looking_at_it(tmp_path: Path) -> None:
+    (finding,) = await check_database(Settings(db=f"chdb://{tmp_path / 'db'}"))
+    assert finding.state is State.WARN
+    assert not (tmp_path / "db").exists()
+
+
+async def test_a_missing_client_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_settings: Settings) -> None:
+        raise clickhouse.MissingExtra("chdb is missing: pip install 'clearcall[embedded]'")
+
+    monkeypatch.setattr(clickhouse, "check", missing)
+    (finding,) = await check_database(Settings())
+    assert (finding.what, finding.todo) == ("chdb is missing", "pip install 'clearcall[embedded]'")
+
+
+@pytest.mark.parametrize("pending", [True, False])
+async def test_pending_migrations_are_a_failure(monkeypatch: pytest.MonkeyPatch, pending: bool) -> None:
+    class Database:
+        address = "http://here"
+
+        def close(self) -> None: ...
+
+    applied = clickhouse.State(1, "tables", 1.0)
+    monkeypatch.setattr(clickhouse, "connect", lambda _settings: Database())
+    second = clickhouse.State(2, "views", None if pending else 2.0)
+    monkeypatch.setattr(clickhouse, "status", lambda _database: (applied, second))
+    answers, migrations = await check_database(Settings())
+    assert answers.state is State.OK
+    assert migrations.state is (State.FAIL if pending else State.OK)
+    assert migrations.todo == ("clearcall db migrate" if pending else "")
+
+
+def serve(monkeypatch: pytest.MonkeyPatch, handler: Handler) -> None:
+    monkeypatch.setattr(httpx, "AsyncClient", partial(httpx.AsyncClient, transport=httpx.MockTransport(handler)))
+
+
+def lists(*models: str) -> Handler:
+    return lambda _request: httpx.Response(200, json={"data": [{"id": model} for model in models]})
+
+
+@pytest.mark.parametrize(
+    ("handler", "model", "state", "said"),
+    [
+        (lists("qwen"), "", State.OK, "http://gpu/v1 answers and serves qwen"),
+        (lists("a", "qwen"), "qwen", State.OK, "serves qwen"),
+        (lists("a", "b"), "qwen", State.FAIL, "does not serve qwen, but a, b"),
+        (lists(), "", State.FAIL, "lists no model"),
+        (lambda _request: httpx.Response(401), "", State.FAIL, "wants a key"),
+        (lambda _request: httpx.Response(404), "", State.FAIL, "HTTP 404"),
+        (lambda _request: httpx.Response(200, text="<html>"), "", State.FAIL, "lists no model"),
+        (lambda _request: httpx.Response(200, json=[1]), "", State.FAIL, "lists no model"),
+    ],
+)
+async def test_a_model_server_must_serve_the_model(
+    monkeypatch: pytest.MonkeyPatch, handler: Handler, model: str, state: State, said: str
+) -> None:
+    serve(monkeypatch, handler)
+    (finding,) = await check_consultant(Settings(urls=("http://gpu/v1",), model=model))
+    assert finding.state is state
+    assert said in finding.what
+    assert bool(finding.todo) == (state is not State.OK)
+
+
+async def test_a_model_server_that_is_away_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    serve(monkeypatch, refuse)
+    (finding,) = await check_consultant(Settings())
+    assert (finding.state, finding.what) == (State.FAIL, "http://localhost:8000/v1 does not answer: ConnectError")
+
+
+async def test_servers_of_different_models_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    serve(monkeypatch, lambda request: httpx.Response(200, json={"data": [{"id": request.url.host}]}))
+    *each, together = await check_consultant(Settings(urls=("http://a/v1", "http://b/v1")))
+    assert [finding.state for finding in each] == [State.OK, State.OK]
+    assert (together.state, together.what) == (State.FAIL, "the URLs serve different models: a, b")
+
+
+async def test_the_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        sent.append(request.headers["Authorization"])
+        return httpx.Response(403)
+
+    serve(monkeypatch, handler)
+    (finding,) = await check_consultant(Settings.model_validate({"api_key": "hunter2"}))
+    assert sent == ["Bearer hunter2"]
+    assert "hunter2" not in f"{finding}"
+
+
+async def test_rules_and_recordings_need_no_server(tmp_path: Path) -> None:
+    (rules,) = await check_consultant(Settings(consultant="rules"))
+    assert rules.state is State.OK
+    (unset,) = await check_consultant(Settings(consultant="recorded"))
+    (absent,) = await check_consultant(Settings(consultant="recorded", recording=tmp_path / "none"))
+    assert (unset.state, absent.state) == (State.FAIL, State.FAIL)
+    (tmp_path / "answers").touch()
+    (there,) = await check_consultant(Settings(consultant="recorded", recording=tmp_path / "answers"))
+    assert there.state is State.OK
+
+
+async def test_a_check_that_breaks_is_a_finding_and_the_others_still_tell_theirs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def broken(_settings: Settings) -> None:
+        raise RuntimeError("odd")
+
+    async def missing(_settings: Settings) -> None:
+        raise ModuleNotFoundError("No module named 'aiokafka'", name="aiokafka")
+
+    monkeypatch.setitem(doctor._CHECKS, "ClickHouse", broken)
+    monkeypatch.setitem(doctor._CHECKS, "Kafka", missing)
+    kafka, database, consultant = await examine(Settings(consultant="rules"))
+    assert (kafka.state, kafka.todo) == (State.FAIL, "pip install 'clearcall[worker]'")
+    assert (database.state, database.what) == (State.FAIL, "RuntimeError: odd")
+    assert consultant.state is State.OK
