@@ -1,7 +1,7 @@
 """The stages: which topics each reads, in which shape, and where its agent is built.
 
-A stage's module has ``build(settings)``. It returns the agent of all the stage's topics, or a mapping from each topic
-to its agent. What it returns, and each agent, may have:
+A stage's module has ``build(settings)``. It returns the agent of all the stage's topics, or an object whose
+``by_topic`` maps each topic to its agent. What it returns, and each agent, may have:
 
 - ``weight(message) -> int``, how much of the stage's limit a message takes in a batch (1 where there is none);
 - ``async close()``, called once when the stage has stopped.
@@ -74,17 +74,22 @@ class UnknownStage(ValueError):
     """There is no stage of that name."""
 
 
-def chosen(names: Sequence[str]) -> list[Stage]:
-    """The stages of those names, each once; ``all`` stands for every one.
+def chosen(stages: Sequence[str | Stage]) -> list[Stage]:
+    """The stages of those names, each once; ``all`` stands for every one, and a ``Stage`` for itself.
 
     Raises:
         UnknownStage: with the names that there are.
     """
-    wanted = dict.fromkeys(name for given in names for name in (STAGES if given == ALL else (given,)))
-    unknown = [name for name in wanted if name not in STAGES]
+    wanted: dict[str, Stage | None] = {}
+    for given in stages:
+        if isinstance(given, Stage):
+            wanted[given.name] = given
+        else:
+            wanted |= {name: STAGES.get(name) for name in (STAGES if given == ALL else (given,))}
+    unknown = [name for name, stage in wanted.items() if stage is None]
     if unknown or not wanted:
         raise UnknownStage(f"no stage {', '.join(unknown) or 'named'}; there are {', '.join(STAGES)} and {ALL}")
-    return [STAGES[name] for name in wanted]
+    return [stage for stage in wanted.values() if stage is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,6 @@ def build_agents(stage: Stage, settings: Settings) -> BuiltAgents:
 
 def arrange(stage: Stage, built: Any) -> BuiltAgents:
     """Sort what a ``build`` returned by the stage's topics."""
-    by_topic = built if isinstance(built, Mapping) else dict.fromkeys(stage.topics, built)
+    by_topic = built.by_topic if hasattr(built, "by_topic") else dict.fromkeys(stage.topics, built)
     closeable = {id(one): one for one in (built, *by_topic.values()) if hasattr(one, "close")}
     return BuiltAgents({topic: by_topic[topic] for topic in stage.topics}, tuple(c.close for c in closeable.values()))

@@ -1,6 +1,8 @@
 """The consultant that the settings describe."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from clearcall.agents.consultant.agent import ChunkConsultant, CorrectionConsultant
 from clearcall.agents.consultant.asking import Asker
@@ -9,7 +11,9 @@ from clearcall.agents.consultant.chat import ChatBackend
 from clearcall.agents.consultant.openai import OpenAI
 from clearcall.agents.consultant.recorded import RecordedBackend
 from clearcall.agents.consultant.rules import RulesBackend
+from clearcall.agents.protocol import Agent
 from clearcall.infra.settings import Settings
+from clearcall.schemas import Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,11 @@ class Consultant:
     chunks: ChunkConsultant
     corrections: CorrectionConsultant
     asker: Asker
+
+    @property
+    def by_topic(self) -> Mapping[Topic, Agent[Any]]:
+        """The agent of each topic."""
+        return {Topic.CHUNKS: self.chunks, Topic.CORRECTIONS: self.corrections}
 
     async def close(self) -> None:
         """Close the backend's connections."""

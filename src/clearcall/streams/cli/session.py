@@ -1,0 +1,132 @@
+"""What ``run`` and ``demo`` share: a broker if none is named, the pipeline with its progress, then the summary."""
+
+import asyncio
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from aiokafka.errors import KafkaError
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from clearcall.infra.clickhouse.report import summary
+from clearcall.infra.kafka.embedded import Kind, choose
+from clearcall.infra.kafka.errors import BrokerError
+from clearcall.infra.logging import configure
+from clearcall.infra.settings import Settings
+from clearcall.streams import progress as counting
+from clearcall.streams.calls import RawChunk
+from clearcall.streams.cli.database import opened
+from clearcall.streams.cli.errors import Stop
+from clearcall.streams.cli.options import console
+from clearcall.streams.cli.report_view import render_summary
+from clearcall.streams.run import Phase, RunResult, run_calls
+from clearcall.streams.running_stage import StageFailed
+
+_RUN_PARTITIONS = 4  # a run is one process: more partitions would only be more requests
+_PLAIN_EVERY = 1000  # chunks between two lines of progress where there is no terminal
+
+
+def clean_and_report(settings: Settings, chunks: Sequence[RawChunk], broker: Kind | None) -> int:
+    """Clean ``chunks`` on the Kafka of the settings, or on a ``broker`` started for it; print what came of it.
+
+    Returns how many records ended in the dead letters.
+
+    Raises:
+        Stop: with what to do about it.
+    """
+    configure(settings)
+    screen = console()
+    with opened(settings, migrated=False):
+        pass  # a database that cannot be opened is known before anything starts
+    with _kafka(settings, broker, screen) as own, _shown(screen, len(chunks)) as shown:
+        try:
+            result = asyncio.run(run_calls(own, chunks, shown.observe))
+        except StageFailed as failure:
+            raise Stop(str(failure), "clearcall doctor looks closer; --debug shows where") from failure
+        except KafkaError as error:
+            raise Stop(f"Kafka {own.kafka}: {error}", "clearcall doctor looks closer") from error
+    with opened(settings) as database:
+        render_summary(screen, summary(database))
+    _closing(screen, settings, result)
+    return result.progress.dead
+
+
+@contextmanager
+def _kafka(settings: Settings, broker: Kind | None, screen: Console) -> Iterator[Settings]:
+    """The settings with topics and groups of this run's own, on a cluster that answers."""
+    prefix = f"{settings.topic_prefix}run-{secrets.token_hex(4)}."
+    own = {
+        "topic_prefix": prefix,
+        "group_prefix": prefix + settings.group_prefix,
+        "partitions": _RUN_PARTITIONS,
+    }
+    if broker is None:
+        yield settings.model_copy(update=own)
+        return
+    try:
+        chosen = choose(broker)
+        screen.print(Text(f"starting {chosen.name} …", style="dim"))
+        with chosen:
+            embedded = {"kafka": chosen.bootstrap, "session_timeout": chosen.session_timeout, "replication": 1}
+            yield settings.model_copy(update=own | embedded)
+    except BrokerError as error:
+        what, _, todo = str(error).partition("\n")
+        raise Stop(what, todo or "name a Kafka with --kafka host:port") from error
+
+
+class _Shown:
+    """The progress on the screen: a bar at a terminal, a line now and then elsewhere."""
+
+    def __init__(self, screen: Console, total: int) -> None:
+        self._screen = screen
+        self._total = total
+        self._printed = -_PLAIN_EVERY
+        self.bar = Progress(
+            TextColumn("[cyan]{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[ends]}"),
+            TimeElapsedColumn(),
+            console=screen,
+            disable=not screen.is_terminal,
+        )
+        self._task = self.bar.add_task("", total=total, ends="")
+
+    def observe(self, phase: Phase, progress: counting.Progress) -> None:
+        """Called by the run."""
+        ends = "  ".join(f"{status} {count}" for status, count in sorted(progress.statuses.items()))
+        dead = f"  dead letters {progress.dead}" if progress.dead else ""
+        self.bar.update(self._task, description=phase, completed=progress.ended, ends=ends + dead)
+        if self._screen.is_terminal or progress.ended - self._printed < _PLAIN_EVERY:
+            return
+        self._printed = progress.ended
+        self._screen.print(f"{phase}: {progress.ended} of {self._total} chunks  {ends}{dead}")
+
+
+@contextmanager
+def _shown(screen: Console, total: int) -> Iterator[_Shown]:
+    shown = _Shown(screen, total)
+    with shown.bar:
+        yield shown
+
+
+def _closing(screen: Console, settings: Settings, result: RunResult) -> None:
+    """How long it took, and where everything is."""
+    seconds = result.cleaning_seconds
+    sent = result.progress.sent
+    screen.print()
+    screen.print(
+        f"{sent} chunks cleaned in {seconds:.1f} s ({sent / seconds:.0f} a second) and stored in {settings.db}"
+    )
+    screen.print(f"  tables and views: clearcall report --db {settings.db}", soft_wrap=True)
+    if settings.db.startswith("chdb://"):
+        path = settings.db.removeprefix("chdb://")
+        screen.print(
+            f'  your own SQL:     clearcall db query --db {settings.db} "SELECT …"  (files in {path})', soft_wrap=True
+        )
+    if result.progress.dead:
+        screen.print(
+            f"  dead letters:     clearcall dead-letters list --db {settings.db}", style="yellow", soft_wrap=True
+        )

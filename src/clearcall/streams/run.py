@@ -1,0 +1,141 @@
+"""Clean the calls of a file through a pipeline of its own, and wait until every row is stored.
+
+A run has its own topics and consumer groups (a prefix made for it), so it never mixes with a deployment on the
+same cluster; its topics are deleted at its end. What stays is the database.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from clearcall.infra.clickhouse import stored_since
+from clearcall.infra.settings import Settings
+from clearcall.schemas import Chunk, DecodeError, Topic, decode
+from clearcall.streams.calls import RawChunk
+from clearcall.streams.progress import Progress
+from clearcall.streams.stages import ALL
+from clearcall.streams.topics import create_topics, delete_topics
+from clearcall.streams.worker import running
+
+_POLL_SECONDS = 0.2
+_FEED_GROUP = 500  # chunks sent before their confirmations are awaited
+
+
+class Phase(StrEnum):
+    """What a run is doing, as a person reads it."""
+
+    STARTING = "starting the stages"
+    CLEANING = "cleaning"
+    STORING = "waiting for the database"
+
+
+Observer = Callable[[Phase, Progress], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run did; ``cleaning_seconds`` from the first chunk sent to the last one's end."""
+
+    progress: Progress
+    cleaning_seconds: float
+
+
+async def run_calls(settings: Settings, chunks: Sequence[RawChunk], observe: Observer) -> RunResult:
+    """Send ``chunks``, run all stages in this process until each has ended and is stored.
+
+    ``observe`` is called a few times a second; it must not block.
+
+    Raises:
+        StageFailed: a stage could not start, or crashed.
+        KafkaError: the cluster cannot be reached.
+    """
+    progress = Progress(settings.topic_prefix)
+    observe(Phase.STARTING, progress)
+    since = time.time()
+    async with _own_topics(settings), running((ALL,), settings), _ends(settings) as ends:
+        started = time.monotonic()
+        feeding = asyncio.create_task(_feed(settings, chunks, progress))
+        try:
+            await _follow(ends, feeding, progress, observe)
+        finally:
+            feeding.cancel()
+            with suppress(asyncio.CancelledError):
+                await feeding
+        cleaning_seconds = time.monotonic() - started
+        await _stored(settings, progress, since, observe)
+    return RunResult(progress, cleaning_seconds)
+
+
+@asynccontextmanager
+async def _own_topics(settings: Settings) -> AsyncIterator[None]:
+    await create_topics(settings)
+    try:
+        yield
+    finally:
+        await delete_topics(settings)
+
+
+@asynccontextmanager
+async def _ends(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
+    """A reader of the two topics on which a chunk can end, from their beginning, in no group."""
+    consumer = AIOKafkaConsumer(bootstrap_servers=settings.kafka, auto_offset_reset="earliest")
+    await consumer.start()
+    try:
+        consumer.assign(
+            [
+                TopicPartition(settings.topic_prefix + topic, partition)
+                for topic in (Topic.CLEANED, Topic.DEAD_LETTERS)
+                for partition in range(settings.partitions)
+            ]
+        )
+        yield consumer
+    finally:
+        await consumer.stop()
+
+
+async def _feed(settings: Settings, chunks: Sequence[RawChunk], progress: Progress) -> None:
+    """Send all chunks in order, a group at a time, noting the place of each."""
+    topic = settings.topic_prefix + Topic.CHUNKS
+    producer = AIOKafkaProducer(bootstrap_servers=settings.kafka, acks="all")
+    await producer.start()
+    try:
+        for first in range(0, len(chunks), _FEED_GROUP):
+            group = chunks[first : first + _FEED_GROUP]
+            sends = [await producer.send(topic, chunk.value, chunk.call_id.encode()) for chunk in group]
+            for chunk, sent in zip(group, await asyncio.gather(*sends), strict=True):
+                progress.add((sent.partition, sent.offset), _message_id(chunk.value))
+    finally:
+        await producer.stop()
+
+
+def _message_id(value: bytes) -> str | None:
+    try:
+        return decode(Chunk, value).message_id
+    except DecodeError:
+        return None
+
+
+async def _follow(ends: AIOKafkaConsumer, feeding: asyncio.Task[None], progress: Progress, observe: Observer) -> None:
+    dead_letters = progress.prefix + Topic.DEAD_LETTERS
+    while not (feeding.done() and progress.ended == progress.sent):
+        if feeding.done():
+            feeding.result()
+        batches = await ends.getmany(timeout_ms=int(_POLL_SECONDS * 1000))
+        for partition, records in batches.items():
+            end = progress.on_dead_letter if partition.topic == dead_letters else progress.on_cleaned
+            for record in records:
+                end(record.value)
+        observe(Phase.CLEANING, progress)
+
+
+async def _stored(settings: Settings, progress: Progress, since: float, observe: Observer) -> None:
+    """Wait until the database has every row of this run."""
+    wanted = (progress.cleaned, progress.evaluations, progress.dead)
+    while any(have < want for have, want in zip(await stored_since(settings, since), wanted, strict=True)):
+        observe(Phase.STORING, progress)
+        await asyncio.sleep(_POLL_SECONDS)
