@@ -16,8 +16,9 @@ ORDINALS = (
     | _numbered("thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth", 13)
     | _numbered("twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth", 2, 10)
 )
+DECADES = _numbered("twenties thirties forties fifties sixties seventies eighties nineties", 2, 10)
 REPEATS = {"double": 2, "triple": 3}
-WORDS = frozenset({*UNITS, *TEENS, *TENS, *SCALES, *ORDINALS, "hundred"})
+WORDS = frozenset({*UNITS, *TEENS, *TENS, *SCALES, *ORDINALS, *DECADES, "hundred"})
 MONTHS = tuple(_numbered("january february march april may june july august september october november december", 1))
 CURRENCIES = word_set("dollars pounds euros yen")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from clearcall.scoring.number_words import (
     CURRENCIES,
+    DECADES,
     MONTHS,
     ORDINALS,
     REPEATS,
@@ -140,6 +141,9 @@ def _number(reader: _Reader) -> bool:
         if group is None:
             break
         value, ordinal = group
+        if groups and ordinal not in ("", "s"):  # "one second" is no "12nd", but "nineteen seventies" is "1970s"
+            reader.at, ordinal = start, ""
+            break
         loose = loose or any(piece.loose for piece in reader.pieces[start : reader.at])
         groups.append((value, " ".join(piece.form for piece in reader.pieces[start : reader.at])))
         if after_month and (len(value) <= 2 or ordinal):  # noqa: PLR2004 - a day of the month
@@ -203,7 +207,11 @@ def _ordinal(reader: _Reader) -> tuple[str, str] | None:
     form = reader.form()
     if reader.kind() is Kind.NUMBER and not form[-1].isdigit():
         reader.at += 1
-        return form[:-2], form[-2:]
+        digits = form.rstrip("dhnrst")
+        return digits, form[len(digits) :]
+    if form in DECADES:
+        reader.at += 1
+        return str(DECADES[form]), "s"
     if form in ORDINALS:
         reader.at += 1
         return str(ORDINALS[form]), ordinal_suffix(ORDINALS[form])

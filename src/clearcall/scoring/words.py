@@ -42,7 +42,7 @@ _PIECE = re.compile(
     r"|(?P<time>(?<!\d)\d{1,2}:\d{2}(?!\d))"
     r"|(?P<half>(?<!\d)1/2(?!\d)|\u00bd)"
     r"|(?P<dotted>\d+(?:\.\d+){2,})"
-    r"|(?P<number>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?)(?P<ordinal>st|nd|rd|th)?"
+    r"|(?P<number>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?)(?P<ordinal>st|nd|rd|th|'?s(?![^\W\d_]))?"
     rf"|(?P<word>{_LETTER}+(?:'{_LETTER}+)*)(?P<cut>-(?=\W*$))?"
     rf"|(?P<cjk>[{_CJK}])"
     r"|(?P<symbol>[$£€¥%&@¢])"
@@ -192,7 +192,7 @@ def _number_forms(match: re.Match[str]) -> list[tuple[str, Kind, bool]]:
         return [(text.replace(".", ""), Kind.NUMBER, True)]
     ordinal = match["ordinal"] or ""
     number = text.removesuffix(ordinal).replace(",", "").removesuffix(".00")
-    return [(number + ordinal, Kind.NUMBER, False)]
+    return [(number + ordinal.lstrip("'"), Kind.NUMBER, False)]
 
 
 def _date_forms(text: str) -> list[tuple[str, Kind, bool]]:

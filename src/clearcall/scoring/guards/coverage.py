@@ -8,6 +8,7 @@ from clearcall.scoring.types import Flag
 NAME = "coverage"
 
 _DROPPED = 5
+_DROPPED_CONTENT = 4
 """Words in a row, without fillers and what is said again, that make a dropped sentence."""
 
 
@@ -21,8 +22,13 @@ def coverage(comparison: Comparison) -> Iterator[Flag]:
             yield _flag(comparison, _everything(comparison), "nothing that was said is there")
         return
     for block in comparison.blocks:
-        words = [form for form in forms[block.source_from : block.source_to] if form not in comparison.lexicon.optional]
-        if len(words) < _DROPPED or comparison.is_restart(block.source_from, block.source_to):
+        dropped = forms[block.source_from : block.source_to]
+        content = sum(form not in comparison.lexicon.optional for form in dropped)
+        if (
+            len(dropped) < _DROPPED
+            or content < _DROPPED_CONTENT
+            or comparison.is_restart(block.source_from, block.source_to)
+        ):
             continue
         yield _flag(comparison, block, f"dropped: {comparison.source_words(block.source_from, block.source_to)}")
 

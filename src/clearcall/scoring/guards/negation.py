@@ -7,6 +7,9 @@ from clearcall.scoring.lexicon import word_set
 from clearcall.scoring.types import Flag
 
 NAME = "negation"
+_REACH = 4
+"""Words beyond its own length in which a restart says again what was dropped."""
+
 NEGATIONS = word_set("not no never none nothing nobody nowhere neither nor without nope nah")
 
 
@@ -17,7 +20,7 @@ def negation(comparison: Comparison) -> Iterator[Flag]:
         said = [i for i in range(block.source_from, block.source_to) if comparison.source.forms[i] in NEGATIONS]
         if len(wrote) > len(said):
             yield _added(comparison, block, wrote)
-        elif len(said) > len(wrote) and not _said_again(comparison, block, said):
+        elif len(said) > len(wrote) and not _may_go(comparison, block, said):
             yield _dropped(comparison, block, said)
 
 
@@ -42,9 +45,13 @@ def _dropped(comparison: Comparison, block: Block, said: list[int]) -> Flag:
     )
 
 
-def _said_again(comparison: Comparison, block: Block, said: list[int]) -> bool:
-    """Whether the same negation follows in a restart: what was dropped with it is said again, too."""
+def _may_go(comparison: Comparison, block: Block, said: list[int]) -> bool:
+    """Whether negations are dropped with a restart: they are said again after it, or all of it was said before."""
     forms = comparison.source.forms
-    reach = range(block.source_to, block.source_to + (block.source_to - block.source_from) + 4)
+    reach = range(block.source_to, 2 * block.source_to - block.source_from + _REACH)
     kept = [forms[place] for place in reach if place in comparison.kept]
-    return all(forms[index] in kept for index in said)
+    if all(forms[index] in kept for index in said):
+        return True
+    return block.source_to - block.source_from > len(said) and comparison.is_restart(
+        block.source_from, block.source_to, share=1.0
+    )

@@ -8,6 +8,9 @@ from clearcall.scoring.types import Flag
 
 NAME = "number"
 
+_REACH = 4
+"""Words beyond its own length in which a restart says again what was dropped."""
+
 
 def number(comparison: Comparison) -> Iterator[Flag]:
     """Flags each number that the cleaned text changes, adds or drops. A number said twice in a restart may go once."""
@@ -64,7 +67,7 @@ def _flags(comparison: Comparison, block: Block, written: _Numbers, said: _Numbe
         mine = written[place] if place < len(written) else None
         other = said[place] if place < len(said) else None
         if mine is None and other is not None:
-            if _said_again(comparison, block, other[0]):
+            if _may_go(comparison, block, other[0]):
                 continue
             cleaned = comparison.cleaned_span(block.cleaned_from, block.cleaned_to)
         elif mine is not None:
@@ -74,8 +77,12 @@ def _flags(comparison: Comparison, block: Block, written: _Numbers, said: _Numbe
         yield Flag(NAME, f"said {said_form}, wrote {wrote}", cleaned, source)
 
 
-def _said_again(comparison: Comparison, block: Block, index: int) -> bool:
+def _may_go(comparison: Comparison, block: Block, index: int) -> bool:
+    """Whether a number is dropped for a restart, in which it is said twice, or is the pronoun "one"."""
     form = comparison.source.forms[index]
-    reach = range(block.source_to, block.source_to + (block.source_to - block.source_from) + 4)
-    kept = [comparison.source.forms[place] for place in reach if place in comparison.kept]
+    if comparison.source_words(index, index + 1).casefold() == "one":
+        return True
+    reach = block.source_to - block.source_from + _REACH
+    near = range(max(0, block.source_from - reach), block.source_to + reach)
+    kept = [comparison.source.forms[place] for place in near if place in comparison.kept]
     return form in kept or any(other.startswith(form) for other in kept if other.isdigit())

@@ -34,7 +34,8 @@ def moved(comparison: Comparison) -> dict[int, int]:
     found: dict[int, int] = {}
     for block in comparison.blocks:
         for index in range(block.cleaned_from, block.cleaned_to):
-            places = unused.get(comparison.cleaned.forms[index])
-            if places:
+            form = comparison.cleaned.forms[index]
+            places = unused.get(form)
+            if places and form not in comparison.lexicon.optional:
                 found[index] = places.pop(0)
     return found
