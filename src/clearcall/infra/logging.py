@@ -35,6 +35,8 @@ TEXT_FIELDS = frozenset(
 """Fields of an event that hold transcript text."""
 
 _CHATTY = ("faust", "mode", "aiokafka", "kafka", "httpx", "httpcore", "clickhouse_connect", "asyncio")
+_NOISE = "Missing sensor state"
+"""Faust warns so at each rebalance of an app that has no sensor, which is every one of ours."""
 _MOST_CHARS = 500
 """Of a library's message: some quote whole requests."""
 
@@ -44,6 +46,8 @@ class LibraryLogs(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
+        if isinstance(record.msg, str) and _NOISE in record.msg:
+            return
         error = record.exc_info[1] if record.exc_info else None
         structlog.get_logger().log(
             record.levelno,

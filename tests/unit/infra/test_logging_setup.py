@@ -104,6 +104,12 @@ def test_a_librarys_error_is_named_in_one_line(events: Any) -> None:
     assert events()[0]["error"] == "OSError('no route')"
 
 
+def test_fausts_warning_about_sensors_that_nobody_has_is_left_out(events: Any) -> None:
+    configure(Settings(log_format="json"))
+    logging.getLogger("clearcall.streams.faust_app").warning("%s: Missing sensor state for rebalance #%s", "app", 1)
+    assert events() == []
+
+
 def test_a_long_library_message_is_cut(events: Any) -> None:
     configure(Settings(log_format="json"))
     logging.getLogger("httpx").warning("x" * 10_000)
