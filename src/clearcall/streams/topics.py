@@ -1,6 +1,7 @@
 """The deployment's topics on Kafka: create, list, delete."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from clearcall.infra.settings import Settings
 from clearcall.schemas import Topic
 
 _ALREADY_EXISTS = TopicAlreadyExistsError.errno
+_LOOK_SECONDS = 0.05
+_LOOKS = 200
 _UNKNOWN = UnknownTopicOrPartitionError.errno
 
 
@@ -53,6 +56,7 @@ async def create_topics(settings: Settings) -> list[TopicState]:
         if missing:
             new = [NewTopic(name, settings.partitions, settings.replication) for name in missing]
             _check(await admin.create_topics(new), ignored=_ALREADY_EXISTS)
+        await _seen(admin, settings, lambda state: state.partitions is not None)
         return await _states(admin, settings, created=frozenset(missing))
 
 
@@ -66,6 +70,7 @@ async def delete_topics(settings: Settings) -> None:
         existing = [state.name for state in await _states(admin, settings) if state.partitions is not None]
         if existing:
             _check(await admin.delete_topics(existing), ignored=_UNKNOWN)
+        await _seen(admin, settings, lambda state: state.partitions is None)
 
 
 def names(settings: Settings) -> dict[Topic, str]:
@@ -73,11 +78,19 @@ def names(settings: Settings) -> dict[Topic, str]:
     return {topic: settings.topic_prefix + topic for topic in Topic}
 
 
+async def _seen(admin: AIOKafkaAdminClient, settings: Settings, wanted: Callable[[TopicState], bool]) -> None:
+    """Wait a little until the brokers' metadata tells what was done: they learn of it one after the other."""
+    for _ in range(_LOOKS):
+        if all(wanted(state) for state in await _states(admin, settings)):
+            return
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
 async def _states(
     admin: AIOKafkaAdminClient, settings: Settings, created: frozenset[str] = frozenset()
 ) -> list[TopicState]:
-    described = await admin.describe_topics(list(names(settings).values()))
-    found = {one["topic"]: one["partitions"] for one in described if not one["error_code"]}
+    described = await admin.describe_topics()  # asked for by name, a broker may create them
+    found = {one["topic"]: one["partitions"] for one in described if not one["error_code"] and _led(one["partitions"])}
     return [
         _state(topic, name, found.get(name), settings, created=name in created)
         for topic, name in names(settings).items()
@@ -89,6 +102,11 @@ def _state(topic: Topic, name: str, partitions: list[Any] | None, settings: Sett
         return TopicState(topic, name, None, None, matches=False)
     replication = min((len(one["replicas"]) for one in partitions), default=0)
     return TopicState(topic, name, len(partitions), replication, len(partitions) == settings.partitions, created)
+
+
+def _led(partitions: list[Any]) -> bool:
+    """Every partition has a leader, so that it can be written and read."""
+    return all(one["leader"] >= 0 for one in partitions)
 
 
 def _check(response: Any, *, ignored: int) -> None:

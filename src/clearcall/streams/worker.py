@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import structlog
+from aiokafka.errors import KafkaError
 
 from clearcall.infra.settings import Settings
 from clearcall.streams.faust_logging import into_structlog
 from clearcall.streams.last_resort import EXIT_STALLED, LoopGuard, exit_after
 from clearcall.streams.running_stage import RunningStage, StageFailed, StageStalled
-from clearcall.streams.stages import build_agents, chosen
+from clearcall.streams.stages import Stage, build_agents, chosen
+from clearcall.streams.topics import list_topics
 
 log = structlog.get_logger()
 
@@ -24,7 +26,7 @@ _LEAVE_SHARE = 0.25
 """Of the stop timeout, kept for the last commit and for leaving the group."""
 
 
-async def run_worker(stages: Sequence[str], settings: Settings) -> int:
+async def run_worker(stages: Sequence[str | Stage], settings: Settings) -> int:
     """Run until SIGTERM or SIGINT; returns the exit code.
 
     0 after a signal, 1 where a stage crashed or could not start, 3 where a watchdog ended it; the process
@@ -61,7 +63,7 @@ async def run_worker(stages: Sequence[str], settings: Settings) -> int:
 
 @asynccontextmanager
 async def running(
-    stages: Sequence[str],
+    stages: Sequence[str | Stage],
     settings: Settings,
     *,
     until: asyncio.Event | None = None,
@@ -80,7 +82,9 @@ async def running(
         StageFailed: one could not start, or crashed or stalled (``StageStalled``): the block is cancelled then.
     """
     into_structlog()
-    started = tuple(RunningStage(stage, build_agents(stage, settings), settings) for stage in chosen(stages))
+    wanted = chosen(stages)
+    await _require_topics(settings)
+    started = tuple(RunningStage(stage, build_agents(stage, settings), settings) for stage in wanted)
     supervision = asyncio.create_task(_supervise(started, pulse))
     body = asyncio.current_task()
     assert body is not None
@@ -102,6 +106,16 @@ async def running(
         supervision.remove_done_callback(end_body)
         supervision.cancel()
         await _stop(started, settings.stop_timeout, pulse)
+
+
+async def _require_topics(settings: Settings) -> None:
+    """Without them a broker might create them, each with as many partitions as it likes."""
+    try:
+        missing = [state.name for state in await list_topics(settings) if state.partitions is None]
+    except KafkaError as error:
+        raise StageFailed(f"no Kafka at {settings.kafka}: {error!r}") from error
+    if missing:
+        raise StageFailed(f"topics are missing: {', '.join(missing)}; `clearcall topics create` creates them")
 
 
 async def _supervise(stages: Sequence[RunningStage], pulse: Callable[[], None]) -> None:

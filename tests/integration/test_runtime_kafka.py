@@ -1,0 +1,168 @@
+"""The runtime on a real Kafka, with an agent that copies."""
+
+import asyncio
+import base64
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from echo_agent import STAGE
+from runtime_kafka import chunks, dead_letters, drafts, in_order, read, worker, write
+
+from clearcall.infra.settings import Settings
+from clearcall.schemas import Chunk, Topic, encode
+from clearcall.streams.topics import create_topics, delete_topics, list_topics
+from clearcall.streams.worker import EXIT_STOPPED, running
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+async def quick(settings: Settings) -> AsyncIterator[Settings]:
+    """The topics exist; a dead worker is noticed soon."""
+    settings = settings.model_copy(update={"session_timeout": 6.0, "drain_timeout": 5.0, "retries": 2})
+    await create_topics(settings)
+    yield settings
+    await delete_topics(settings)
+
+
+async def committed(settings: Settings, group: str, topic: Topic) -> int:
+    """The sum of the group's committed offsets, read as a stranger would."""
+    consumer = AIOKafkaConsumer(bootstrap_servers=settings.kafka, group_id=settings.group_prefix + group)
+    await consumer.start()
+    try:
+        places = [TopicPartition(settings.topic_prefix + topic, number) for number in range(settings.partitions)]
+        consumer.assign(places)
+        return sum([await consumer.committed(place) or 0 for place in places])
+    finally:
+        await consumer.stop()
+
+
+async def test_every_chunk_becomes_one_draft_in_its_calls_order_and_all_is_committed(quick: Settings) -> None:
+    given = chunks(calls=7, each=20)
+    await write(quick, Topic.CHUNKS, given)
+    async with running([STAGE], quick) as (stage,):
+        found = await drafts(quick, given)
+        assert stage.counters.dead_lettered == 0
+    assert Counter(one.chunk.message_id for one in found) == Counter(one.message_id for one in given)
+    assert in_order(found)
+    assert await committed(quick, "-echo", Topic.CHUNKS) == len(given)
+
+
+async def test_headers_travel_with_the_message(quick: Settings) -> None:
+    trace = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    one = Chunk(call_id="a", chunk_id=0, speaker=0, text="hello")
+    await write(quick, Topic.CHUNKS, [(b"a", encode(one), [("traceparent", trace)])])
+    async with running([STAGE], quick):
+        [(_, sent)] = await read(quick, Topic.DRAFTS, wait_for=lambda found: len(found) == 1)
+    assert sent.key == b"a"
+    assert dict(sent.headers) == {"message-id": b"a/0/0", "schema": b"clearcall.draft/1", "traceparent": trace}
+
+
+async def test_bad_records_are_dead_lettered_with_their_bytes_and_the_good_ones_among_them_go_on(
+    quick: Settings,
+) -> None:
+    good = chunks(calls=3, each=2)
+    huge = b"x" * 1_048_000
+    await write(quick, Topic.CHUNKS, [*good[:3], (b"a", b"not json", []), (b"a", None, []), (None, b"[]", [])])
+    await write(quick, Topic.CHUNKS, [(b"b", huge, []), *good[3:]])
+    async with running([STAGE], quick):
+        letters = await dead_letters(quick, 4)
+        await drafts(quick, good)
+    assert Counter(letter.reason for letter in letters) == Counter(["not_json", "tombstone", "wrong_shape", "oversize"])
+    by_reason = {letter.reason: letter for letter in letters}
+    assert base64.b64decode(by_reason["not_json"].record_value or "") == b"not json"
+    assert by_reason["tombstone"].record_value is None
+    assert by_reason["wrong_shape"].record_key is None
+    assert by_reason["oversize"].truncated
+    assert await committed(quick, "-echo", Topic.CHUNKS) == len(good) + 4
+
+
+async def test_poison_is_dead_lettered_and_a_failure_that_passes_is_retried(quick: Settings) -> None:
+    given = [
+        Chunk(call_id="a", chunk_id=0, speaker=0, text="flaky 2"),
+        Chunk(call_id="a", chunk_id=1, speaker=0, text="poison"),
+        Chunk(call_id="a", chunk_id=2, speaker=0, text="flaky 99"),
+        Chunk(call_id="a", chunk_id=3, speaker=0, text="fine"),
+    ]
+    await write(quick, Topic.CHUNKS, given)
+    async with running([STAGE], quick) as (stage,):
+        found = await drafts(quick, [given[0], given[3]])
+        letters = await dead_letters(quick, 2)
+        assert stage.counters.retried >= 2
+    assert [one.chunk.chunk_id for one in found] == [0, 3]
+    assert [(letter.reason, letter.errors[-1:]) for letter in letters] == [
+        ("poison", ()),
+        ("failed", ("ValueError: asked for",)),
+    ]
+
+
+async def test_a_second_worker_takes_its_share_and_nothing_is_lost_or_out_of_order(quick: Settings) -> None:
+    given = chunks(calls=20, each=40)
+    half = len(given) // 2
+    async with running([STAGE], quick) as (first,):
+        await write(quick, Topic.CHUNKS, given[:half])
+        async with running([STAGE], quick) as (second,):
+            await write(quick, Topic.CHUNKS, given[half:])
+            await drafts(quick, given)
+            assert first.counters.finished > 0
+            assert second.counters.finished > 0
+        late = chunks(calls=20, each=41)[-20:]
+        await write(quick, Topic.CHUNKS, late)
+        found = await drafts(quick, [*given, *late])
+    assert in_order(found)
+    assert await committed(quick, "-echo", Topic.CHUNKS) == len(given) + len(late)
+
+
+async def test_a_handler_that_outlasts_the_drain_is_cancelled_and_its_message_delivered_again(quick: Settings) -> None:
+    hasty = quick.model_copy(update={"drain_timeout": 0.5})
+    slow = Chunk(call_id="slow", chunk_id=0, speaker=0, text="slow 3")
+    await write(hasty, Topic.CHUNKS, [slow])
+    async with running([STAGE], hasty) as (first,):
+        while not first.counters.in_flight:  # noqa: ASYNC110 - counters have no event
+            await asyncio.sleep(0.05)
+        async with running([STAGE], hasty):
+            found = await drafts(hasty, [slow])
+    assert len(found) == 1
+
+
+async def test_sigterm_finishes_what_runs_commits_it_and_ends_with_zero(quick: Settings) -> None:
+    given = chunks(calls=30, each=20)
+    await write(quick, Topic.CHUNKS, given)
+    async with worker(quick, delay=0.2) as process:
+        await read(quick, Topic.DRAFTS, wait_for=lambda found: len(found) >= 30)
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), quick.stop_timeout) == EXIT_STOPPED
+    done = await committed(quick, "-echo", Topic.CHUNKS)
+    assert 0 < done < len(given)
+    async with running([STAGE], quick):
+        found = await drafts(quick, given)
+    assert Counter(one.chunk.message_id for one in found) == Counter(one.message_id for one in given)
+    assert in_order(found)
+
+
+async def test_after_sigkill_in_the_middle_of_the_stream_another_worker_finishes_everything(quick: Settings) -> None:
+    given = chunks(calls=30, each=20)
+    await write(quick, Topic.CHUNKS, given)
+    async with worker(quick, delay=0.1) as process:
+        await read(quick, Topic.DRAFTS, wait_for=lambda found: len(found) >= 100)
+        process.kill()
+        await process.wait()
+    async with running([STAGE], quick):
+        found = await drafts(quick, given, seconds=90)
+    assert in_order(found)
+    assert {one.chunk.message_id for one in found} == {one.message_id for one in given}
+    assert await committed(quick, "-echo", Topic.CHUNKS) == len(given)
+
+
+async def test_topics_are_created_once_and_a_wrong_number_of_partitions_is_reported(settings: Settings) -> None:
+    assert all(state.created and state.matches for state in await create_topics(settings))
+    again = await create_topics(settings)
+    assert not any(state.created for state in again)
+    other = settings.model_copy(update={"partitions": settings.partitions + 1})
+    assert not any(state.matches for state in await list_topics(other))
+    await delete_topics(settings)
+    assert all(state.partitions is None for state in await list_topics(settings))
+    await delete_topics(settings)

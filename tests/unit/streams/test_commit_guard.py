@@ -1,0 +1,107 @@
+"""The commit guard, and the exact Faust that it was written for."""
+
+import hashlib
+import inspect
+from importlib.metadata import version
+from typing import Any
+
+import faust.app.base
+import faust.tables.recovery
+import faust.transport.consumer
+import faust.transport.drivers.aiokafka as driver
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clearcall.infra.settings import Settings
+from clearcall.streams.faust_app import StageApp
+from clearcall.streams.faust_consumer import GuardedConsumer, GuardedTransport, within
+from clearcall.streams.records import Partition
+
+P = Partition("t", 0)
+Q = Partition("t", 1)
+
+
+def fingerprint(code: Any) -> str:
+    return hashlib.sha256(inspect.getsource(code).encode()).hexdigest()[:12]
+
+
+def test_nothing_past_the_lowest_unfinished_message_is_committed() -> None:
+    assert within({P: 10}, {P: 7}, {}) == {P: 7}
+
+
+def test_a_partition_of_which_nothing_was_begun_is_not_committed() -> None:
+    assert within({P: 10, Q: 3}, {Q: 3}, {}) == {Q: 3}
+
+
+def test_what_is_committed_already_is_not_committed_again_or_taken_back() -> None:
+    assert within({P: 7, Q: 2}, {P: 7, Q: 2}, {P: 7, Q: 5}) == {}
+
+
+@given(
+    st.dictionaries(st.sampled_from([P, Q]), st.integers(0, 50)),
+    st.dictionaries(st.sampled_from([P, Q]), st.integers(0, 50)),
+    st.dictionaries(st.sampled_from([P, Q]), st.integers(0, 50)),
+)
+def test_whatever_is_asked_for_the_guard_holds(
+    asked: dict[Partition, int], committable: dict[Partition, int], written: dict[Partition, int]
+) -> None:
+    for partition, offset in within(asked, committable, written).items():
+        assert written.get(partition, -1) < offset <= committable[partition]
+
+
+def test_this_is_the_faust_that_the_guard_was_written_for() -> None:
+    assert version("faust-streaming") == "0.15.3"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (faust.transport.consumer.Consumer.commit, "a354437baaa0"),
+        (faust.transport.consumer.Consumer._commit_handler.fun, "4e5da5df0730"),
+        (faust.transport.consumer.Consumer.on_stop, "45b1d2210ce2"),
+        (faust.transport.consumer.Consumer.on_partitions_revoked, "d04b7ae72c6f"),
+        (faust.transport.consumer.Consumer.perform_seek, "0e8c130ff4b0"),
+        (faust.transport.consumer.Consumer.getmany, "4b168d84882a"),
+        (faust.transport.consumer.Consumer._drain_messages, "44a2500309e8"),
+        (faust.transport.consumer.Consumer.on_buffer_full, "c8961679e0bc"),
+        (faust.transport.consumer.Consumer.on_buffer_drop, "4b57e8a418d5"),
+        (faust.app.base.App._on_partitions_revoked, "d5c895bbe57d"),
+        (faust.app.base.App._on_partitions_assigned, "de932b7927db"),
+        (faust.tables.recovery.Recovery._resume_streams, "d986a6710c1a"),
+        (driver.AIOKafkaConsumerThread._commit, "932852ce7a23"),
+        (driver.AIOKafkaConsumerThread._ensure_consumer, "ff4a4c693b7e"),
+        (driver.ConsumerRebalanceListener, "f3d04f29dfb3"),
+    ],
+    ids=lambda value: getattr(value, "__qualname__", None),
+)
+def test_the_code_of_faust_that_the_guard_relies_on_has_not_changed(code: Any, expected: str) -> None:
+    assert fingerprint(code) == expected
+
+
+def test_faust_has_no_other_way_to_commit_to_kafka() -> None:
+    """All of its commits go through ``Consumer._commit`` or ``force_commit``, and both are ours."""
+    assert {name for name in ("force_commit", "_commit") if name in vars(GuardedConsumer)} == {
+        "force_commit",
+        "_commit",
+    }
+    source = inspect.getsource(driver)
+    assert source.count("consumer.commit(") == 1
+    assert source.count("await self.call_thread(self._commit") == 1
+    assert inspect.getsource(faust.transport.consumer).count("self._commit(") == 1
+
+
+async def test_the_app_of_a_stage_uses_the_guard_and_none_of_fausts_extras() -> None:
+    app = StageApp.build("consultant", Settings(kafka="a:1, b:2", group_prefix="g", session_timeout=9.0))
+    conf = app.conf
+    assert isinstance(app.transport, GuardedTransport)
+    assert isinstance(app.consumer, GuardedConsumer)
+    assert app.conf.id == "g-consultant"
+    assert [(url.host, url.port) for url in conf.broker_consumer] == [("a", 1), ("b", 2)]
+    assert (conf.broker_session_timeout, conf.broker_heartbeat_interval) == (9.0, 3.0)
+    assert conf.broker_rebalance_timeout > Settings().drain_timeout
+    assert conf.producer_acks == -1
+    assert not conf.web_enabled
+    assert not conf.stream_wait_empty
+    assert not conf.topic_allow_declare
+    assert conf.topic_disable_leader

@@ -1,0 +1,202 @@
+import asyncio
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
+from runtime_fakes import CHUNKS, bench, chunk, cleaned, echo, record, until
+
+from clearcall.agents.protocol import Poison, Unavailable
+from clearcall.schemas import DeadLetter, Incoming, Outgoing, Topic, decode
+from clearcall.streams.records import Partition
+
+
+def failing(*failures: Exception) -> Any:
+    """A handler that raises these, one a call, then echoes."""
+    left = list(failures)
+
+    async def handle(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        if left:
+            raise left.pop(0)
+        return await echo(batch)
+
+    return handle
+
+
+def letters(it: Any) -> list[DeadLetter]:
+    return [decode(DeadLetter, value) for topic, _, value, _ in it.kafka.sent if topic == Topic.DEAD_LETTERS]
+
+
+async def run(it: Any, *records: Any) -> None:
+    for one in records:
+        await it.ordered.take(one)
+    await until(lambda: bool(it.counters.finished == len(records)))
+
+
+async def test_a_handled_message_is_sent_with_its_headers_before_it_is_acked() -> None:
+    it = bench()
+    it.kafka.held = asyncio.Event()
+    await it.ordered.take(record(0, headers=[("traceparent", b"00-" + b"a" * 32 + b"-" + b"b" * 16 + b"-01")]))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert it.ordered.committable() == {CHUNKS: 0}
+    it.kafka.held.set()
+    await until(lambda: it.counters.finished == 1)
+    assert it.ordered.committable() == {CHUNKS: 1}
+    [(topic, key, _, headers)] = it.kafka.sent
+    assert (topic, key) == ("transcripts.cleaned", b"call")
+    assert dict(headers) == {
+        "message-id": b"call/0",
+        "schema": b"clearcall.cleaned/1",
+        "traceparent": b"00-" + b"a" * 32 + b"-" + b"b" * 16 + b"-01",
+    }
+
+
+async def test_a_failure_that_passes_is_retried_and_leaves_no_dead_letter() -> None:
+    it = bench(failing(ValueError("once"), ValueError("twice")), retries=2)
+    await run(it, record(0))
+    assert letters(it) == []
+    assert it.counters.retried == 2
+
+
+async def test_after_the_last_retry_the_message_is_dead_lettered_with_every_error() -> None:
+    it = bench(failing(*[ValueError(f"no {n}") for n in range(9)]), retries=2)
+    await run(it, record(0))
+    [letter] = letters(it)
+    assert (letter.reason, letter.stage, letter.topic, letter.partition, letter.offset) == (
+        "failed",
+        "consultant",
+        "transcripts.chunks",
+        0,
+        0,
+    )
+    assert letter.errors == ("ValueError: no 0", "ValueError: no 1", "ValueError: no 2")
+
+
+async def test_poison_is_dead_lettered_at_once_with_the_original_bytes() -> None:
+    it = bench(failing(Poison("no_recording", "nobody recorded this")))
+    one = record(4, headers=[("x", b"\xff"), ("y", None)], timestamp=12.5)
+    await run(it, one)
+    [letter] = letters(it)
+    assert (letter.reason, letter.detail) == ("no_recording", "nobody recorded this")
+    assert base64.b64decode(letter.record_value or "") == one.value
+    assert base64.b64decode(letter.record_key or "") == one.key
+    assert letter.record_headers == (("x", base64.b64encode(b"\xff").decode()), ("y", None))
+    assert letter.record_timestamp == 12.5
+    assert it.time.slept == []
+
+
+async def test_a_batch_with_one_bad_message_sends_the_others_in_order() -> None:
+    async def handle(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        if any(one.message.chunk_id == 2 for one in batch):
+            raise Poison("bad", "this one")
+        return await echo(batch)
+
+    it = bench(handle, limit=100)
+    await run(it, *[record(offset) for offset in range(6)])
+    sent = [orjson.loads(value)["chunk"]["chunk_id"] for topic, _, value, _ in it.kafka.sent if "cleaned" in topic]
+    assert sent == [0, 1, 3, 4, 5]
+    assert [letter.offset for letter in letters(it)] == [2]
+
+
+async def test_an_outage_is_waited_for_beyond_the_retries_with_growing_bounded_waits() -> None:
+    it = bench(failing(*[Unavailable("model", "refused")] * 30), retries=1)
+    await run(it, record(0))
+    assert letters(it) == []
+    assert len(it.time.slept) == 30
+    assert it.time.slept[0] <= 0.2
+    assert 10 <= it.time.slept[-1] <= 20
+
+
+async def test_an_answer_too_large_for_kafka_dead_letters_its_message_as_oversize() -> None:
+    async def handle(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        return [cleaned(chunk(text="x" * 1_000_001)) for _ in batch]
+
+    it = bench(handle)
+    await run(it, record(0))
+    assert [letter.reason for letter in letters(it)] == ["oversize"]
+
+
+async def test_a_broker_that_refuses_the_size_dead_letters_the_message_as_oversize() -> None:
+    it = bench()
+    it.kafka.failures = [MessageSizeTooLargeError("too large")]
+    await run(it, record(0))
+    assert [letter.reason for letter in letters(it)] == ["oversize"]
+
+
+async def test_a_send_that_fails_is_repeated_without_asking_the_agent_again() -> None:
+    calls = []
+
+    async def handle(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        calls.append(len(batch))
+        return [cleaned(chunk(chunk_id=number)) for number in range(4)]
+
+    it = bench(handle)
+    it.kafka.failures = [None, KafkaConnectionError("gone"), None, None, KafkaConnectionError("gone")]
+    await run(it, record(0))
+    assert calls == [1]
+    ids = [dict(headers)["message-id"] for *_, headers in it.kafka.sent]
+    assert ids[-3:] == [b"call/1", b"call/2", b"call/3"]
+    assert set(ids) == {b"call/0", b"call/1", b"call/2", b"call/3"}
+
+
+async def test_a_dead_letter_that_cannot_be_written_acks_nothing_until_it_is() -> None:
+    it = bench(failing(Poison("bad", "no")))
+    it.kafka.failures = [KafkaConnectionError("gone")] * 12
+    await it.ordered.take(record(0))
+    await until(lambda: len(it.time.slept) == 10)
+    assert it.ordered.committable() == {CHUNKS: 0}
+    await until(lambda: it.counters.finished == 1)
+    assert [letter.reason for letter in letters(it)] == ["bad"]
+
+
+async def test_a_dead_letter_that_cannot_be_stored_is_counted_and_never_dead_lettered_again() -> None:
+    it = bench()
+    place = Partition("transcripts.dead-letters", 0)
+    await run(it, record(0, topic=Topic.DEAD_LETTERS, partition=place, value=b"not json"))
+    assert it.kafka.sent == []
+    assert it.counters.dropped == 1
+    assert it.ordered.committable() == {place: 1}
+
+
+async def test_every_kind_of_unreadable_record_ends_in_the_dead_letters_with_its_reason() -> None:
+    it = bench()
+    bad: list[tuple[bytes | None, str]] = [
+        (None, "tombstone"),
+        (b"not json", "not_json"),
+        (b'"\\ud800"', "not_json"),
+        (b"[]", "wrong_shape"),
+        (b'{"call_id":"","chunk_id":0,"speaker":0,"text":"x"}', "wrong_shape"),
+        (b'{"call_id":"a","chunk_id":-1,"speaker":0,"text":"x"}', "wrong_shape"),
+        (b"x" * 1_000_001, "oversize"),
+    ]
+    await run(it, *[record(offset, value=value) for offset, (value, _) in enumerate(bad)])
+    found = {letter.offset: letter for letter in letters(it)}
+    assert [found[offset].reason for offset in range(len(bad))] == [reason for _, reason in bad]
+    assert found[0].record_value is None
+    assert found[6].truncated
+    assert not found[1].truncated
+
+
+async def test_an_unknown_schema_version_is_dead_lettered() -> None:
+    it = bench()
+    await run(it, record(0, headers=[("schema", b"clearcall.chunk/99")]))
+    assert [letter.reason for letter in letters(it)] == ["unknown_schema"]
+
+
+async def test_a_message_without_key_or_with_odd_headers_is_handled() -> None:
+    it = bench()
+    await run(it, record(0, key=None, headers=[("traceparent", b"\xff"), ("iteration", None)]))
+    [(_, key, _, headers)] = it.kafka.sent
+    assert key == b"call"
+    assert dict(headers)["traceparent"].startswith(b"00-")
+
+
+async def test_huge_headers_and_keys_do_not_keep_a_dead_letter_from_being_written() -> None:
+    it = bench()
+    huge = [(f"h{number}", b"x" * 1000) for number in range(900)]
+    await run(it, record(0, value=b"?", key=b"k" * 200_000, headers=huge))
+    [letter] = letters(it)
+    assert letter.truncated
+    assert letter.record_headers == ()
