@@ -114,7 +114,8 @@ class Bench:
 
 
 def bench(
-    handler:     *,
+    handler: Agent[Any] = echo,
+    *,
     retries: int = 2,
     in_flight: int = 100,
     weight: Callable[[Any], int] = lambda _message: 1,
