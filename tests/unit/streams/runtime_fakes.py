@@ -17,7 +17,6 @@ from clearcall.streams.retry import Backoff, Patience
 from clearcall.streams.sending import Produce, Sender
 from clearcall.streams.settling import Settling
 
-
 CHUNKS = Partition("transcripts.chunks", 0)
 INFO = ConsultantInfo(backend="echo", model="none", prompt_version="1")
 

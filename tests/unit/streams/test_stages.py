@@ -49,7 +49,8 @@ async def test_each_topic_may_have_its_own_agent() -> None:
     built = arrange(
         STAGES["consultant"], SimpleNamespace(by_topic={Topic.CHUNKS: chunks, Topic.CORRECTIONS: corrections})
     )
-    assert built.by_topic[Topic.CHUNKS] is chunks
-    assert built.by_topic[Topic.CORRECTIONS] is corrections
+    by_topic: dict[Topic, Any] = dict(built.by_topic)
+    assert by_topic[Topic.CHUNKS] is chunks
+    assert by_topic[Topic.CORRECTIONS] is corrections
     await built.close()
     assert (chunks.closed, corrections.closed) == (1, 1)
