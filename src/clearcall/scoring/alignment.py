@@ -1,7 +1,7 @@
 """Which words of a cleaned turn stand for which words of its source."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from rapidfuzz.distance import Indel
@@ -28,14 +28,18 @@ class Block:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A cleaned turn beside its source, both as given, normalised, and the blocks where their words differ."""
+    """A cleaned turn beside its source, both as given, normalised, and the blocks where their words differ.
+
+    ``equivalent`` are blocks whose words differ in spaces and punctuation alone.
+    """
 
     cleaned_text: str
     source_text: str
     cleaned: Normalised
     source: Normalised
     blocks: tuple[Block, ...]
-    lexicon: Lexicon = field(default=ENGLISH)
+    lexicon: Lexicon = ENGLISH
+    equivalent: tuple[Block, ...] = ()
 
     @cached_property
     def kept(self) -> frozenset[int]:
@@ -83,12 +87,13 @@ class Comparison:
 def compare(cleaned: str, source: str, lexicon: Lexicon = ENGLISH) -> Comparison:
     """Normalise and align two texts."""
     left, right = normalise(cleaned, lexicon), normalise(source, lexicon)
-    blocks: tuple[Block, ...] = ()
+    blocks: list[Block] = []
+    equivalent: list[Block] = []
     if left.forms != right.forms:
-        blocks = tuple(
-            block for block in _align(left.forms, right.forms) if not _same_letters(cleaned, left, source, right, block)
-        )
-    return Comparison(cleaned, source, left, right, blocks, lexicon)
+        for block in _align(left.forms, right.forms):
+            same = _same_letters(cleaned, left, source, right, block)
+            (equivalent if same else blocks).append(block)
+    return Comparison(cleaned, source, left, right, tuple(blocks), lexicon, tuple(equivalent))
 
 
 def _span(text: Normalised, first: int, last: int, length: int) -> SpanOffsets:

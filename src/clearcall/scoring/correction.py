@@ -1,9 +1,8 @@
-"""Which attempt at a chunk is taken, and what is delivered where even the best one is flagged."""
+"""Which attempt at a chunk is taken, and an evaluation as it travels."""
 
 from collections.abc import Sequence
 
 from clearcall.schemas import Attempt, FragmentScore, GuardFlag, Outcome, Span
-from clearcall.scoring.rules_clean import rule_clean
 from clearcall.scoring.types import Evaluation, Flag, SpanOffsets
 
 _Rank = tuple[bool, int, int, float, int]
@@ -36,11 +35,6 @@ def _rank(attempt: Attempt) -> _Rank:
         -(sum(scores) / len(scores)) if scores else 0.0,
         attempt.iteration,
     )
-
-
-def restore(cleaned: str, source: str, evaluation: Evaluation) -> str:
-    """The cleaned chunk with nothing unfaithful left in it: what is flagged is replaced by the rule-cleaned source."""
-    return rule_clean(source) if evaluation.flagged else cleaned
 
 
 def fragment_scores(evaluation: Evaluation) -> tuple[FragmentScore, ...]:

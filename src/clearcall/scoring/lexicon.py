@@ -5,7 +5,7 @@ filler of several words, and ``optional: basically`` a word that may be dropped 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,11 +19,16 @@ def word_set(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Entries in lower case. ``sounds`` are fillers that are never a word; ``fillers`` may be words too."""
+    """Entries in lower case.
+
+    ``sounds`` are fillers that are never a word, ``fillers`` may be words too; ``answers`` are made of sounds but mean
+    something ("uh huh"); ``optional`` words may be dropped but are compared where they are kept.
+    """
 
     sounds: frozenset[str]
     fillers: frozenset[tuple[str, ...]]
     optional: frozenset[str]
+    answers: frozenset[tuple[str, ...]] = frozenset()
 
     @cached_property
     def phrases(self) -> dict[str, tuple[tuple[str, ...], ...]]:
@@ -42,7 +47,7 @@ class Lexicon:
                 optional.update(entry.removeprefix(_OPTIONAL).split())
             elif entry:
                 fillers.add(tuple(entry.split()))
-        return Lexicon(self.sounds, frozenset(fillers), frozenset(optional))
+        return replace(self, fillers=frozenset(fillers), optional=frozenset(optional))
 
     def read(self, path: Path) -> "Lexicon":
         """This lexicon with the entries of a UTF-8 file.
@@ -59,5 +64,6 @@ ENGLISH = Lexicon(
         {("oh",), ("well",), ("you", "know"), ("i", "mean"), ("you", "see"), ("mm", "hmm"), ("mm", "hm")},
     ),
     optional=word_set("like so now okay right yeah just actually basically anyway and but"),
+    answers=frozenset({("uh", "huh")}),
 )
 """What English callers say between the words."""

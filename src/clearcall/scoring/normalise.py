@@ -7,7 +7,7 @@ each score can be shown there.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -100,7 +100,7 @@ def _read(text: str) -> list[Piece]:
 
 
 def _without_fillers(read: list[Piece], lexicon: Lexicon) -> list[Piece]:
-    """Without sounds, fillers and words that were cut off; an "oh" among digits becomes a zero."""
+    """Without sounds, fillers and words cut off; an "oh" among digits is a zero, an answer made of sounds one word."""
     kept: list[Piece] = []
     phrases, sounds = lexicon.phrases, lexicon.sounds
     at, count = 0, len(read)
@@ -112,13 +112,19 @@ def _without_fillers(read: list[Piece], lexicon: Lexicon) -> list[Piece]:
         elif form in phrases and (length := _phrase(read, at, phrases[form])):
             at += length
             continue
-        elif piece.kind is not Kind.CUT and form not in sounds:
-            kept.append(piece)
+        elif form not in sounds:
+            if piece.kind is not Kind.CUT:
+                kept.append(piece)
+        elif length := _phrase(read, at, lexicon.answers):
+            answer = "".join([part.form for part in read[at : at + length]])
+            kept.append(Piece(answer, piece.start, read[at + length - 1].end))
+            at += length
+            continue
         at += 1
     return kept
 
 
-def _phrase(read: Sequence[Piece], at: int, phrases: Sequence[tuple[str, ...]]) -> int:
+def _phrase(read: Sequence[Piece], at: int, phrases: Iterable[tuple[str, ...]]) -> int:
     for phrase in phrases:
         if tuple([piece.form for piece in read[at : at + len(phrase)]]) == phrase:
             return len(phrase)

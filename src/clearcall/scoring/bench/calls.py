@@ -1,6 +1,7 @@
 """Real calls as the benchmark reads them: what was said, turn by turn, and its fluent form by a human."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from clearcall.scoring.types import Turn
 
 _MERGED_WORDS = 60
 _NEIGHBOURS = 40
+_SOUND = re.compile(r"(?<![\w'-])(?:u+h+|u+m+)(?![\w'-])(?! huh)[,.]?\s*")
 
 
 class NoCalls(Exception):
@@ -85,8 +87,8 @@ def _speaker(chunk: dict[str, object]) -> int:
 
 
 def without_sounds(text: str) -> str:
-    """The text without "uh" and "um"."""
-    return " ".join(word for word in text.split() if word.strip(",.") not in {"uh", "um", "umm", "uhh", "uhhh"})
+    """The text without "uh" and "um"; "uh huh" is an answer and stays."""
+    return _SOUND.sub("", text).strip()
 
 
 def _merged(turns: Sequence[Spoken]) -> tuple[Spoken, ...]:
