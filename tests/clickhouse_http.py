@@ -31,7 +31,7 @@ _CODE = re.compile(r"Code: (\d+)")
 
 @contextmanager
 def clickhouse_over_http(folder: Path, port: int = 0) -> Iterator[str]:
-    """Serve the engine in ``folder`` on ``port``, or a free one; gives ``host:port``. User ``default``, ``PASSWORD``."""
+    """Serve the engine in ``folder`` on ``port``, or a free one; gives ``host:port``. User ``default``."""
     kept = chdb.connect(str(folder))  # the engine lives as long as a connection does
     lock = threading.Lock()
 

@@ -96,26 +96,42 @@ class Summary:
     worst: tuple[WorstFragment, ...]
 
 
+Tables = dict[str, list[dict[str, Any]]]
+"""The paper's Tables 1 to 5, ``table1`` to ``table5``, their rows by column name."""
+
+
 def summary(database: Database, call: str | None = None, worst: int = 3) -> Summary:
     """The whole database, or one call, at a glance; dead letters are of no call and always counted whole."""
-    found = _Reader(database, call)
-    statuses = found.rows("SELECT status, count() AS chunks FROM cleaned_current GROUP BY status ORDER BY status")
-    counts = found.rows("SELECT uniqExact(call_id) AS calls, count() AS chunks FROM cleaned_current")[0]
+    return _summary(_Reader(database, call), worst)
+
+
+def tables(database: Database, call: str | None = None) -> Tables:
+    """The paper's tables of the whole database or of one call."""
+    return _tables(_Reader(database, call))
+
+
+def summary_and_tables(database: Database, call: str | None = None, worst: int = 3) -> tuple[Summary, Tables]:
+    """Both, each view read once."""
+    reader = _Reader(database, call)
+    return _summary(reader, worst), _tables(reader)
+
+
+def _summary(reader: "_Reader", worst: int) -> Summary:
+    statuses = reader.rows("SELECT status, count() AS chunks FROM cleaned_current GROUP BY status ORDER BY status")
+    counts = reader.rows("SELECT uniqExact(call_id) AS calls, count() AS chunks FROM cleaned_current")[0]
     return Summary(
         calls=counts["calls"],
         chunks=counts["chunks"],
-        fragments=found.rows("SELECT count() AS fragments FROM fragments_current")[0]["fragments"],
-        dead_letters=database.rows("SELECT count() AS letters FROM dead_letters_current")[0]["letters"],
+        fragments=reader.rows("SELECT count() AS fragments FROM fragments_current")[0]["fragments"],
+        dead_letters=reader.rows("SELECT count() AS letters FROM dead_letters_current")[0]["letters"],
         statuses={row["status"]: row["chunks"] for row in statuses},
-        rates=tuple(_rate(row) for row in found.table("table1")),
-        similarities=_similarities(found),
-        worst=tuple(_worst(row) for row in found.rows(_WORST, {"most": worst})),
+        rates=tuple(_rate(row) for row in reader.table("table1")),
+        similarities=_similarities(reader),
+        worst=tuple(_worst(row) for row in reader.rows(_WORST, {"most": worst})),
     )
 
 
-def tables(database: Database, call: str | None = None) -> dict[str, list[dict[str, Any]]]:
-    """The paper's Tables 1 to 5, ``table1`` to ``table5``, of the whole database or of one call."""
-    reader = _Reader(database, call)
+def _tables(reader: "_Reader") -> Tables:
     return {name: reader.table(name) for name in TABLES}
 
 
@@ -136,6 +152,7 @@ class _Reader:
 
     def __init__(self, database: Database, call: str | None) -> None:
         self._database = database
+        self._tables: dict[str, list[dict[str, Any]]] = {}
         self._settings: dict[str, str] = {}
         if call is not None:
             wanted = f"call_id = unhex(\\'{call.encode().hex()}\\')"  # as hex no quote of the id's own can end it
@@ -146,9 +163,16 @@ class _Reader:
         return self._database.rows(query, parameters, self._settings)
 
     def table(self, name: str) -> list[dict[str, Any]]:
-        last = {"table4": ", measure DESC", "table5": ", indexOf(['under 50', '50 to 100', 'over 100'], size_class)"}
-        order = _ORDER + last.get(name, "")
-        return self.rows(f"SELECT * FROM {TABLES[name]} ORDER BY {order}")  # noqa: S608 - names of ours, no input
+        """A view in its order, read once."""
+        if name not in self._tables:
+            last = {
+                "table4": ", measure DESC",
+                "table5": ", indexOf(['under 50', '50 to 100', 'over 100'], size_class)",
+            }
+            order = _ORDER + last.get(name, "")
+            query = f"SELECT * FROM {TABLES[name]} ORDER BY {order}"  # noqa: S608 - names of ours, no input
+            self._tables[name] = self.rows(query)
+        return self._tables[name]
 
 
 def _rate(row: Mapping[str, Any]) -> Rate:

@@ -30,8 +30,7 @@ def report(
     from clearcall.streams.cli.report_view import render_statuses, render_tables, render_worst  # noqa: PLC0415 - as above
 
     with opened(settings_of(ctx, db=db)) as database:
-        summary = reading.summary(database, call, worst)
-        tables = reading.tables(database, call)
+        summary, tables = reading.summary_and_tables(database, call, worst)
     if as_json:
         found = {"summary": asdict(summary), **tables}
         typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
