@@ -1,0 +1,3 @@
+# A search as clearcall.scoring.matcher describes it. OverflowError: an empty text, more than 2**28 characters, or a
+# long fragment of very many different characters. MemoryError: no room for the tables.
+def best_window(fragment: str, source: str, least: int, /) -> tuple[int, int, bool]: ...
