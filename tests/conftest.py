@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from clearcall.infra.kafka.apache import ApacheKafka
 from clearcall.infra.kafka.errors import NoBroker
@@ -17,6 +18,9 @@ from clearcall.infra.kafka.readiness import wait_until_ready
 from clearcall.infra.settings import Settings
 
 _IMAGE = "apache/kafka:4.3.1"  # as in docker-compose.kafka.yml
+hypothesis_settings.register_profile("clearcall", deadline=None)  # how long a case takes is no test of ours
+hypothesis_settings.load_profile("clearcall")
+
 _START_TIMEOUT = 120.0  # seconds; an image may have to be pulled first
 
 

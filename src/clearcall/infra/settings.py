@@ -88,8 +88,6 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="events below it are left out")
     log_format: Literal["console", "json"] = Field("console", description="for a person, or one JSON object a line")
     log_text: bool = Field(False, description="let transcript text into logs")
-    web_host: str = Field("127.0.0.1", description="where health and metrics are served")
-    web_port: Annotated[int, Field(ge=0, le=65535)] = Field(0, description="port of health and metrics; 0 serves none")
 
     @field_validator("kafka")
     @classmethod
