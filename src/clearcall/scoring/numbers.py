@@ -123,6 +123,8 @@ def _clock(reader: _Reader) -> bool:
     reader.at += 3
     if link == "to":
         hour = hour - 1 or 12
+    if reader.out and reader.out[-1].form == "a":
+        reader.out.pop()
     minutes = "30" if part == "half" else "45" if link == "to" else "15"
     _emit(reader, first, Number(f"{hour}{minutes}", loose=True))
     return True

@@ -35,7 +35,7 @@ _MARKS = (
 )
 _MARKS += "\u0e31-\u0e4e\u0eb1-\u0ece\u135d-\u135f\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\u20d0-\u20f0\ufe20-\ufe2f"
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_LETTER = rf"(?:[^\W\d_{_CJK}]|[{_MARKS}])"
+_LETTER = rf"[^\W\d_{_CJK}]"
 _PIECE = re.compile(
     r"(?P<iso>(?<!\d)[12]\d{3}-\d{2}-\d{2}(?!\d))"
     r"|(?P<date>(?<!\d)\d{1,2}/\d{1,2}/(?:\d{4}|\d{2})(?!\d))"
@@ -43,7 +43,7 @@ _PIECE = re.compile(
     r"|(?P<half>(?<!\d)1/2(?!\d)|\u00bd)"
     r"|(?P<dotted>\d+(?:\.\d+){2,})"
     r"|(?P<number>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?)(?P<ordinal>st|nd|rd|th|'?s(?![^\W\d_]))?"
-    rf"|(?P<word>{_LETTER}+(?:'{_LETTER}+)*)(?P<cut>-(?=\W*$))?"
+    rf"|(?P<word>{_LETTER}(?:{_LETTER}|[{_MARKS}])*(?:'(?:{_LETTER}|[{_MARKS}])+)*)(?P<cut>-(?=\W*$))?"
     rf"|(?P<cjk>[{_CJK}])"
     r"|(?P<symbol>[$£€¥%&@¢])"
 )
