@@ -1,0 +1,129 @@
+"""``db``, ``report`` and ``dead-letters`` on the embedded engine."""
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from clearcall.infra.clickhouse import connect, migrate
+from clearcall.infra.clickhouse.rows import columns
+from clearcall.infra.settings import Settings
+from clearcall.schemas import DeadLetter, Message, Status
+from clearcall.streams.cli import app
+from clickhouse_samples import attempt, chunk, cleaned, dead_letter, evaluation, fragment
+
+pytest.importorskip("chdb", reason="the embedded engine is not installed")
+pytestmark = pytest.mark.integration
+
+Cli = Callable[..., Result]
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.setenv("CLEARCALL_DB", f"chdb://{tmp_path}/db")
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(app, arguments)
+
+    return run
+
+
+def store(messages: Sequence[Message]) -> None:
+    with closing(connect(Settings())) as database:
+        migrate(database)
+        for table, values in columns(messages).items():
+            database.insert(table, values)
+
+
+def sample() -> list[Message]:
+    flagged, better = attempt(0, [fragment(0, 50.0), fragment(1, 90.0)]), attempt(1, [fragment(0, 95.0)])
+    return [
+        evaluation(chunk(), flagged),
+        evaluation(chunk(), better),
+        cleaned(chunk(), Status.CORRECTED, [flagged, better]),
+        cleaned(chunk("c2"), Status.PASSTHROUGH),
+    ]
+
+
+def test_migrate_prepares_a_database_and_status_tells_what_is_pending(cli: Cli) -> None:
+    before = cli("db", "status")
+    assert before.exit_code == 1
+    assert "0001 tables  pending" in before.stdout
+    assert "applied 0001 tables" in cli("db", "migrate").stdout
+    assert "applied" not in cli("db", "migrate").stdout
+    after = cli("db", "status")
+    assert after.exit_code == 0
+    assert "pending" not in after.stdout
+
+
+def test_report_prints_the_papers_five_tables_and_the_worst_fragments(cli: Cli) -> None:
+    store(sample())
+    done = cli("report")
+    assert done.exit_code == 0
+    for title in ("Table 1. H", "Table 2. M", "Table 3. F", "Table 4. D", "Table 5. B", "Chunks by status", "Worst"):
+        assert title in done.stdout
+    assert "50.0% (9.5% to 90.5%)" in done.stdout
+
+
+def test_report_of_one_call_as_json_is_for_programs(cli: Cli) -> None:
+    store(sample())
+    found = json.loads(cli("report", "--call", "c2", "--json").stdout)
+    assert found["summary"]["statuses"] == {"passthrough": 1}
+    assert found["table1"] == []
+    everything = json.loads(cli("report", "--json").stdout)
+    assert everything["summary"]["chunks"] == 2
+    assert {row["scope"] for row in everything["table3"]} == {"scored", "corpus"}
+
+
+def test_report_of_a_folder_that_is_not_there_makes_none(cli: Cli, tmp_path: Path) -> None:
+    done = cli("report")
+    assert done.exit_code == 1
+    assert "there is no database" in done.stderr
+    assert not (tmp_path / "db").exists()
+
+
+def test_report_of_a_server_that_is_down_says_so_and_what_to_do(cli: Cli) -> None:
+    done = cli("report", "--db", "http://127.0.0.1:9/x")
+    assert done.exit_code == 1
+    assert "does not answer: [Errno 111] Connection refused" in done.stderr
+    assert "clearcall doctor" in done.stderr
+
+
+def test_dead_letters_are_listed_with_their_reason_and_by_filter(cli: Cli) -> None:
+    store([dead_letter(1), dead_letter(2, reason="oversize")])
+    assert "transcripts.drafts/2/1" in cli("dead-letters", "list").stdout
+    filtered = cli("dead-letters", "list", "--reason", "oversize", "--json").stdout
+    assert [json.loads(line)["offset"] for line in filtered.splitlines()] == [2]
+    assert DeadLetter.model_validate_json(filtered) == dead_letter(2, reason="oversize")
+    assert "no dead letters" in cli("dead-letters", "list", "--stage", "sink").stdout
+    assert "--limit shows more" in cli("dead-letters", "list", "--limit", "1").stdout
+
+
+def test_a_dead_letter_is_shown_with_its_place_its_errors_and_its_original_decoded(cli: Cli) -> None:
+    store([dead_letter(1)])
+    shown = cli("dead-letters", "show", "transcripts.drafts/2/1").stdout
+    assert "header     iteration: 1" in shown
+    assert "key        c1" in shown
+    assert "value      0x00ff" in shown
+    assert "error      JSONDecodeError" in shown
+    missing = cli("dead-letters", "show", "transcripts.drafts/2/9")
+    assert missing.exit_code == 1
+    assert "there is no dead letter" in missing.stderr
+
+
+def test_replay_of_dead_letters_needs_to_be_told_which(cli: Cli) -> None:
+    store([dead_letter(1), dead_letter(2).model_copy(update={"truncated": True})])
+    assert cli("dead-letters", "replay").exit_code == 2
+    dry = cli("dead-letters", "replay", "--all", "--dry-run").stdout
+    assert "transcripts.drafts/2/1  would go to transcripts.drafts" in dry
+    assert "transcripts.drafts/2/2  cannot be sent, truncated" in dry
+
+
+def test_replay_of_truncated_dead_letters_alone_fails_and_sends_nothing(cli: Cli) -> None:
+    store([dead_letter(2).model_copy(update={"truncated": True})])
+    done = cli("dead-letters", "replay", "--all")
+    assert done.exit_code == 1
+    assert "truncated, so not sent: transcripts.drafts/2/2" in done.stderr
