@@ -13,7 +13,20 @@ from typing import Annotated
 import typer
 
 from clearcall import __version__
-from clearcall.streams.cli import config, doctor, schemas, score, topics, worker
+from clearcall.streams.cli import (
+    bench,
+    config,
+    db,
+    dead_letters,
+    doctor,
+    explain,
+    replay,
+    report,
+    run,
+    schemas,
+    topics,
+    worker,
+)
 from clearcall.streams.cli.errors import CommandGroup
 from clearcall.streams.cli.options import Globals
 
@@ -52,23 +65,20 @@ def _root(
             logging.getLogger(library).setLevel(logging.CRITICAL)
 
 
+if find_spec("clearcall.streams.cli.demo"):
+    app.add_typer(import_module("clearcall.streams.cli.demo").app)
+app.add_typer(run.app)
 app.add_typer(worker.app)
-app.add_typer(score.app)
-app.add_typer(doctor.app)
 app.add_typer(topics.app, name="topics")
+app.add_typer(db.app, name="db")
+app.add_typer(doctor.app)
+app.add_typer(report.app)
+app.add_typer(replay.app)
+app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(explain.app)
+app.add_typer(bench.app, name="bench")
 app.add_typer(schemas.app, name="schemas")
 app.add_typer(config.app, name="config")
-for _name, _group in (
-    ("run", None),
-    ("demo", None),
-    ("replay", None),
-    ("report", None),
-    ("db", "db"),
-    ("dead_letters", "dead-letters"),
-    ("bench", "bench"),
-):
-    if find_spec(f"clearcall.streams.cli.{_name}"):
-        app.add_typer(import_module(f"clearcall.streams.cli.{_name}").app, name=_group)
 
 
 def main() -> None:

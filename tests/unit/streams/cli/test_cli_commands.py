@@ -16,7 +16,8 @@ from clearcall.infra.settings import load
 from clearcall.schemas import Topic
 from clearcall.streams import topics as kafka_topics
 from clearcall.streams import worker as workers
-from clearcall.streams.cli import app, score
+from clearcall.streams.cli import app
+from clearcall.streams.cli import explain as explain_commands
 from clearcall.streams.topics import TopicState
 
 FAITHFUL = ("um it costs one forty today", "It costs one forty today.")
@@ -240,7 +241,7 @@ def test_an_unexpected_error_is_two_lines_and_debug_shows_where(monkeypatch: pyt
     def broken(*_: object) -> None:
         raise RuntimeError("out of luck")
 
-    monkeypatch.setattr(score, "read_transcripts", broken)
+    monkeypatch.setattr(explain_commands, "read_transcripts", broken)
     result = run("score", "a", "b")
     assert result.exit_code == 1
     assert result.stderr.splitlines() == ["error: RuntimeError: out of luck", "do: clearcall --debug … shows where"]
@@ -251,7 +252,7 @@ def test_ctrl_c_is_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(score, "read_transcripts", interrupted)
+    monkeypatch.setattr(explain_commands, "read_transcripts", interrupted)
     result = run("score", "a", "b")
     assert result.exit_code == 130
     assert "Traceback" not in result.output

@@ -14,11 +14,11 @@ WITHOUT_EXTRAS = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r})); {M
 
 WAITING = """
 import time
-from clearcall.streams.cli import main, score
+from clearcall.streams.cli import main, explain
 def wait(*_):
     print("waiting", flush=True)
     time.sleep(60)
-score.read_transcripts = wait
+explain.read_transcripts = wait
 main()
 """
 
