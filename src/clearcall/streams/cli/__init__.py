@@ -5,8 +5,10 @@ inside their commands, so that ``clearcall --help`` is quick and ``clearcall sco
 """
 
 import logging
+import sys
 from importlib import import_module
 from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -83,4 +85,7 @@ app.add_typer(config.app, name="config")
 
 def main() -> None:
     """The ``clearcall`` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a character that the terminal lacks is no error
     app()

@@ -25,13 +25,13 @@ main()
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("CLEARCALL_")}
 
 
-def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", program, *arguments],
         capture_output=True,
         text=True,
         check=False,
-        env=ENVIRONMENT,
+        env=ENVIRONMENT | environment,
         timeout=60,
     )
 
@@ -93,3 +93,15 @@ def test_the_installed_command_reports_its_exit_code() -> None:
     flagged = run(MAIN, "score", "hello", "goodbye", "--check")
     assert flagged.returncode == 1
     assert "FLAGGED" in flagged.stdout
+
+
+def test_a_character_that_the_terminal_lacks_is_no_error() -> None:
+    done = run(MAIN, "score", "caf\u00e9 \u2615", "Caf\u00e9 \u2615.", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Caf? ?." in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [("explain", "a\udce9 b", "A \udce9 B."), ("score", "", ""), ("score", "x", "")])
+def test_texts_that_are_hardly_texts_are_shown(arguments: tuple[str, ...]) -> None:
+    done = run(MAIN, *arguments)
+    assert (done.returncode, done.stderr) == (0, "")

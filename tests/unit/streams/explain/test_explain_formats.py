@@ -176,7 +176,7 @@ TEXTS = st.text(max_size=80) | st.sampled_from(["\ud800", "\x00", "שלום", "�
 @given(TEXTS, TEXTS)
 def test_any_two_texts_can_be_shown_in_every_format(said: str, wrote: str) -> None:
     source, cleaned = Transcript((Turn(0, said),)), Transcript((Turn(0, wrote),))
-    shown = explain_texts(source, cleaned, PAPER)
+    shown = explain_texts(source, cleaned, Rules())
     json.loads(to_json(shown))
     Page(to_html(shown))
     to_html(shown).encode()
