@@ -127,3 +127,15 @@ def test_replay_of_truncated_dead_letters_alone_fails_and_sends_nothing(cli: Cli
     done = cli("dead-letters", "replay", "--all")
     assert done.exit_code == 1
     assert "truncated, so not sent: transcripts.drafts/2/2" in done.stderr
+
+
+def test_the_database_is_asked_in_sql(cli: Cli) -> None:
+    store(sample())
+    sql = "SELECT status, count() AS chunks FROM cleaned_current GROUP BY status ORDER BY status"
+    assert cli("db", "query", sql).stdout == "  status       chunks\n  corrected    1\n  passthrough  1\n"
+    assert json.loads(cli("db", "query", sql, "--json").stdout.splitlines()[0]) == {"status": "corrected", "chunks": 1}
+    assert json.loads(cli("db", "query", "SELECT cleaned_at FROM cleaned LIMIT 1", "--json").stdout)
+    assert cli("db", "query", "SELECT 1 WHERE 0").stdout == "no rows\n"
+    wrong = cli("db", "query", "SELECT nothing")
+    assert wrong.exit_code == 1
+    assert "Unknown expression identifier" in wrong.stderr

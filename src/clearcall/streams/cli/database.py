@@ -9,6 +9,7 @@ from clearcall.infra.clickhouse import (
     Embedded,
     MissingExtra,
     NotMigrated,
+    QueryRefused,
     check,
     connect,
     require,
@@ -35,5 +36,7 @@ def opened(settings: Settings, *, migrated: bool = True) -> Iterator[Database]:
     except MissingExtra as error:
         what, _, todo = str(error).partition(": ")
         raise Stop(what, todo) from error
+    except QueryRefused as error:
+        raise Stop(str(error), 'correct the statement; clearcall db query "SHOW TABLES" lists what there is') from error
     except DatabaseError as error:
         raise Stop(str(error), "check --db or CLEARCALL_DB; clearcall doctor looks closer") from error

@@ -1,12 +1,14 @@
-"""``clearcall db``: migrate and status."""
+"""``clearcall db``: migrate, status and query."""
 
 from datetime import UTC, datetime
+from typing import Annotated
 
+import orjson
 import typer
 
 from clearcall.streams.cli.options import DbFlag, console, settings_of
 
-app = typer.Typer(help="Prepare the performance database.", no_args_is_help=True)
+app = typer.Typer(help="Prepare the performance database, and ask it.", no_args_is_help=True)
 
 
 @app.command()
@@ -40,6 +42,29 @@ def status(ctx: typer.Context, db: DbFlag = None) -> None:
         console().print(f"{state.number:04} {state.name}  {_when(state.applied_at)}")
     if any(state.applied_at is None for state in states):
         raise typer.Exit(1)
+
+
+@app.command()
+def query(
+    ctx: typer.Context,
+    sql: Annotated[str, typer.Argument(help="One statement of ClickHouse's SQL.")],
+    db: DbFlag = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a row, for programs.")] = False,
+) -> None:
+    """Ask the database in SQL; the embedded one has no other client.
+
+    Example: [bold]clearcall db query "SELECT status, count() FROM cleaned_current GROUP BY status"[/]
+    """
+    from clearcall.streams.cli.database import opened  # noqa: PLC0415 - heavy, and only here
+    from clearcall.streams.cli.report_view import render_rows  # noqa: PLC0415 - as above
+
+    with opened(settings_of(ctx, db=db)) as database:
+        rows = database.rows(sql)
+    if not as_json:
+        render_rows(console(), rows)
+        return
+    for row in rows:
+        typer.echo(orjson.dumps(row, default=str).decode())
 
 
 def _when(applied_at: float | None) -> str:

@@ -72,6 +72,14 @@ def render_tables(console: Console, tables: Mapping[str, Iterable[Mapping[str, A
         _table(console, title, header, rows)
 
 
+def render_rows(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The rows of any query."""
+    if not rows:
+        console.print("no rows")
+        return
+    _grid(console, list(rows[0]), [[str(value) for value in row.values()] for row in rows])
+
+
 def word_difference(source: str, cleaned: str, *, marks: bool = False) -> Text:
     """What became of the source's words: removed in red, added in green; case and punctuation do not count.
 
@@ -205,6 +213,10 @@ def _table(console: Console, title: str, header: Row, rows: Sequence[Row]) -> No
     if not rows:
         console.print("  nothing yet")
         return
+    _grid(console, header, rows)
+
+
+def _grid(console: Console, header: Row, rows: Sequence[Row]) -> None:
     if console.is_terminal:
         table = Table(*header, box=SIMPLE_HEAD)
         for row in rows:
