@@ -31,10 +31,12 @@ def invents_once(body: dict[str, Any]) -> object:
     return completion(f"1 agent: {made_up}\n2 agent: My car makes a terrible noise in the morning.\n3 caller: I see.")
 
 
-async def recorded(path: Path, answer: Any = invents_once, **more: Any) -> Loop:
+async def recorded(path: Path, answer: Any = invents_once, *, extend: bool = False, **more: Any) -> Loop:
     async with serving(answer) as url:
         settings = Settings(urls=(url,), **more)
-        return await record(settings, [CALL], path, quantisation="bf16", now=lambda: datetime(2026, 1, 2, tzinfo=UTC))
+        return await record(
+            settings, [CALL], path, quantisation="bf16", extend=extend, now=lambda: datetime(2026, 1, 2, tzinfo=UTC)
+        )
 
 
 async def replayed(path: Path, **more: Any) -> Loop:
@@ -67,6 +69,23 @@ async def test_a_recording_says_how_it_was_made(tmp_path: Path) -> None:
     assert header.settings["temperature"] == 0
     assert header.prompt_versions == ("clean-1", "correct-1")
     assert sum(answer.completion_tokens for answer in answers.values() if answer.iteration == 0) == 7
+
+
+async def test_a_recording_is_extended_without_asking_again_for_what_it_has(tmp_path: Path) -> None:
+    await recorded(tmp_path / "r.jsonl", model="served")
+    before = read(tmp_path / "r.jsonl")[1]
+
+    def never(_body: object) -> object:
+        raise AssertionError
+
+    await recorded(tmp_path / "r.jsonl", never, model="served", extend=True)
+    assert read(tmp_path / "r.jsonl")[1] == before
+
+
+async def test_a_recording_of_another_model_is_not_extended(tmp_path: Path) -> None:
+    await recorded(tmp_path / "r.jsonl")
+    with pytest.raises(UnreadableRecording, match="made by 'served'"):
+        await recorded(tmp_path / "r.jsonl", model="other", extend=True)
 
 
 async def test_failures_are_recorded_too(tmp_path: Path) -> None:

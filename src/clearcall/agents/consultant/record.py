@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 import httpx
+import structlog
 
 from clearcall import __version__
 from clearcall.agents import evaluator
@@ -16,9 +17,11 @@ from clearcall.agents.consultant.build import Consultant, backend_of, build
 from clearcall.agents.consultant.chat import DECODING
 from clearcall.agents.consultant.prompt import CLEAN, CORRECT
 from clearcall.agents.consultant.recorded import Recorder
-from clearcall.agents.consultant.recording import Header, write
+from clearcall.agents.consultant.recording import Header, Place, Recorded, UnreadableRecording, read, write
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Chunk, Cleaned, Correction, Draft, Evaluation, Headers, Incoming, Message, Outgoing
+
+log = structlog.get_logger()
 
 CALLS_AT_ONCE = 16
 """Calls under way together: enough for a model server to batch."""
@@ -72,7 +75,9 @@ async def run_loop(consultant: Consultant, settings: Settings, calls: Iterable[S
 
     async def clean(call: Sequence[Chunk]) -> list[Message]:
         async with places:
-            return [message async for message in _call(consultant, judge, settings.window_words, call)]
+            ended = [message async for message in _call(consultant, judge, settings.window_words, call)]
+        log.info("call_cleaned", call_id=call[0].call_id, chunks=len(call), mode=settings.mode)
+        return ended
 
     ends = [message for ended in await asyncio.gather(*map(clean, calls)) for message in ended]
     return Loop(
@@ -87,18 +92,21 @@ async def record(
     path: Path,
     *,
     quantisation: str,
+    extend: bool = False,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Loop:
     """Run the loop with the settings' own backend and keep every answer in ``path``.
 
     It runs in the mode of the settings, whose outcome is returned, then in the other one, which flags and corrects
     other chunks: what was answered already is not asked again.
-    ``quantisation`` goes into the recording's label: a server does not tell it.
+    ``quantisation`` goes into the recording's label: a server does not tell it. ``extend`` keeps the answers that
+    ``path`` has and asks only for those that it lacks, such as corrections that another scoring wants.
 
     Raises:
         Unavailable: the model does not answer; nothing is written.
+        UnreadableRecording: ``extend``, and there is no recording by the same model and prompts.
     """
-    recorder = Recorder(backend_of(settings))
+    recorder = Recorder(backend_of(settings), kept=_kept(path, settings.model) if extend else {})
     consultant = build(settings, recorder)
     try:
         loop = await run_loop(consultant, settings, calls)
@@ -126,6 +134,13 @@ async def record(
         await consultant.close()
     write(path, header, list(recorder.answers.values()))
     return loop
+
+
+def _kept(path: Path, model: str) -> dict[Place, Recorded]:
+    header, answers = read(path)
+    if (header.model, header.prompt_versions) != (model, (CLEAN, CORRECT)):
+        raise UnreadableRecording(f"{path} was made by {header.model!r} with {', '.join(header.prompt_versions)}")
+    return answers
 
 
 async def _call(

@@ -1,8 +1,9 @@
 """The consultant from a recording, and the wrapper that makes one."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from clearcall.agents.consultant.backend import Answer, Answers, Backend, Line, Request
 from clearcall.agents.consultant.pieces import count_words, shares
@@ -64,12 +65,20 @@ class RecordedBackend:
 
 
 class Recorder:
-    """A backend that notes what another one answers, and asks for nothing twice. ``clock`` gives seconds."""
+    """A backend that notes what another one answers, and asks for nothing twice.
 
-    def __init__(self, backend: Backend, clock: Callable[[], float] = time.monotonic) -> None:
+    ``kept`` are notes from before; ``clock`` gives seconds.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        clock: Callable[[], float] = time.monotonic,
+        kept: Mapping[Place, Recorded] = MappingProxyType({}),
+    ) -> None:
         self._backend = backend
         self._clock = clock
-        self.answers: dict[Place, Recorded] = {}
+        self.answers = dict(kept)
 
     def info(self, iteration: int) -> ConsultantInfo:
         """The recorded backend's."""
@@ -77,7 +86,7 @@ class Recorder:
 
     async def answer(self, request: Request) -> Answers:
         """Ask, note, pass on; lines that are all noted are answered from the notes."""
-        noted = [self.answers.get(place_of(line, request.iteration)) for line in request.lines]
+        noted = [self._noted(line, request.iteration) for line in request.lines]
         if all(noted):
             return Answers(
                 tuple(Answer(row.text, row.failure) for row in noted if row),
@@ -107,6 +116,10 @@ class Recorder:
             )
             self.answers[row.place] = row
         return answers
+
+    def _noted(self, line: Line, iteration: int) -> Recorded | None:
+        found = self.answers.get(place_of(line, iteration))
+        return found if found and found.source == digest(line.text) else None
 
     async def close(self) -> None:
         """Close the recorded backend."""
