@@ -19,13 +19,16 @@ $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "clearcall needs Python 3.11, 3.12 or 3.13 with venv: none is on the PATH" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
+# What the installation is made of; the C sources give the fast matcher, where there is a compiler.
+INSTALLED := pyproject.toml $(wildcard setup.py src/clearcall/scoring/*.c src/clearcall/scoring/kernel/*.h)
+
 # The stamps say what is installed: the demo's part, and everything that development needs.
-$(VENV)/.demo: pyproject.toml | $(BIN)/python
+$(VENV)/.demo: $(INSTALLED) | $(BIN)/python
 	@echo "installing (once) ..."
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[demo]'
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
+$(VENV)/.dev: $(INSTALLED) | $(BIN)/python
 	@echo "installing (once) ..."
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
 	@touch $(VENV)/.demo $@
