@@ -16,6 +16,7 @@ from structlog.typing import Processor
 from typing_extensions import override
 
 from clearcall.infra.settings import Settings
+from clearcall.infra.settings_sources import masked
 
 TEXT_FIELDS = frozenset(
     {
@@ -70,6 +71,7 @@ def configure(settings: Settings) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             *([] if settings.log_text else [without_text]),
+            without_credentials,
             *_rendering(settings),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -89,6 +91,14 @@ def without_text(_logger: Any, _method: str, event: MutableMapping[str, Any]) ->
     for name in TEXT_FIELDS & event.keys():
         if isinstance(event[name], str | bytes | list | tuple | dict):
             event[name] = f"<{len(event[name])} not shown>"
+    return event
+
+
+def without_credentials(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Mask user and password in the URLs of an event."""
+    for name, value in event.items():
+        if isinstance(value, str) and "://" in value:
+            event[name] = masked(value)
     return event
 
 

@@ -107,7 +107,7 @@ def problems_of(error: ValidationError, origins: Mapping[str, str], secrets: Col
         if not name:
             lines.append(message)
             continue
-        value = MASK if name in secrets else repr(_mask(str(problem["input"])))
+        value = MASK if name in secrets else repr(masked(str(problem["input"])))
         lines.append(f"{name}: {message}; it is {value}, from {origins.get(name, 'the default')}")
     return lines
 
@@ -120,10 +120,11 @@ def shown(value: Any) -> str:
         return ", ".join(shown(item) for item in value)
     if isinstance(value, bool):
         return str(value).lower()
-    return "" if value is None else _mask(str(value))
+    return "" if value is None else masked(str(value))
 
 
-def _mask(text: str) -> str:
+def masked(text: str) -> str:
+    """The text with the credentials of the URLs in it replaced."""
     return _SECRET_PARAMETER.sub(rf"\g<1>{MASK}", _CREDENTIALS.sub(f"{MASK}@", text))
 
 

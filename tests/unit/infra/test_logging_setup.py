@@ -67,6 +67,14 @@ def test_transcript_text_is_replaced_by_its_length(events: Any, field: str) -> N
     assert events()[0][field] == f"<{len(SECRET)} not shown>"
 
 
+def test_credentials_in_urls_are_masked(events: Any) -> None:
+    configure(Settings(log_format="json", log_text=True))
+    structlog.get_logger().info("event", url="http://me:hunter2@gpu/v1", text="see https://x?password=hunter2 now")
+    (event,) = events()
+    assert event["url"] == "http://********@gpu/v1"
+    assert "hunter2" not in event["text"]
+
+
 def test_transcript_text_is_shown_where_the_settings_allow_it(events: Any) -> None:
     configure(Settings(log_format="json", log_text=True))
     structlog.get_logger().info("event", text=SECRET)

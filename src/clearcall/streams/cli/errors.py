@@ -49,7 +49,8 @@ def explain(error: Exception) -> Stop:
         return Stop(
             f"Kafka does not answer: {error}", "check --kafka or CLEARCALL_KAFKA; clearcall doctor looks closer"
         )
-    return Stop(f"{type(error).__name__}: {error}".rstrip(": "), "clearcall --debug … shows where")
+    name = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "  # ours are sentences
+    return Stop(f"{name}{error}".rstrip(": "), "clearcall --debug … shows where")
 
 
 class CommandGroup(TyperGroup):
