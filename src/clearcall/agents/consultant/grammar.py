@@ -143,7 +143,7 @@ def turn_grammar(text: str, *, decided: bool = False) -> TurnGrammar:
 
 def window_ebnf(turns: Sequence[tuple[str, TurnGrammar]]) -> str:
     """The grammar of numbered lines: each a head such as ``3 agent:``, which is written as it is, and a turn."""
-    heads = [f'{_literal(head)} t{number}' for number, (head, _) in enumerate(turns)]
+    heads = [f"{_literal(head)} t{number}" for number, (head, _) in enumerate(turns)]
     rules = [_rule("root", [' "\\n" '.join(heads) or '""'])]
     for number, (_, grammar) in enumerate(turns):
         rules += grammar.rules(f"t{number}", f"t{number}r", opened=True)
@@ -151,7 +151,7 @@ def window_ebnf(turns: Sequence[tuple[str, TurnGrammar]]) -> str:
 
 
 def _step(word: Word, *, spelled: bool) -> Step:
-    marks = _MARKS_OF_LETTERS if spelled else _MARKS
+    marks: tuple[str, ...] = _MARKS_OF_LETTERS if spelled else _MARKS
     if is_character(word.form):
         marks += _WIDE_MARKS
     if word.after not in marks:
