@@ -137,7 +137,7 @@ def test_table_1_counts_the_fragments_scored_at_an_iteration_and_the_corpus_as_i
 
     def counts(scope: str, iteration: int) -> tuple[int, int, int]:
         one = row(found, scope=scope, iteration=iteration)
-        return one["fragments"], one["flagged_by_ss"], one["flagged_by_any"]
+        return one["fragments"], one["flagged_by_ss"], one["flagged_by_rules"]
 
     assert counts("scored", 0) == (5, 2, 3)
     assert counts("scored", 1) == (5, 2, 2)
@@ -145,7 +145,7 @@ def test_table_1_counts_the_fragments_scored_at_an_iteration_and_the_corpus_as_i
     assert counts("corpus", 0) == (5, 2, 3)
     assert counts("corpus", 1) == (7, 2, 2)
     assert counts("corpus", 2) == (6, 1, 1)  # the third chunk keeps its first answer, which was better
-    assert row(found, scope="corpus", iteration=2)["rate_by_any"] == pytest.approx(1 / 6)
+    assert row(found, scope="corpus", iteration=2)["rate_by_rules"] == pytest.approx(1 / 6)
 
 
 def test_table_2_is_the_mean_similarity(database: Database) -> None:
@@ -158,7 +158,7 @@ def test_table_2_is_the_mean_similarity(database: Database) -> None:
 def test_table_3_counts_flagged_fragments_and_chunks_also_those_without_an_answer(database: Database) -> None:
     store(database, corpus())
     one = row(tables(database)["table3"], scope="scored", iteration=0)
-    assert (one["flagged_by_ss"], one["flagged_by_guards_alone"], one["flagged_by_any"]) == (2, 1, 3)
+    assert (one["flagged_by_ss"], one["flagged_by_guards_alone"], one["flagged_by_rules"]) == (2, 1, 3)
     assert (one["chunks"], one["flagged_chunks"], one["failed_chunks"]) == (3, 2, 1)
     last = row(tables(database)["table3"], scope="corpus", iteration=2)
     assert (last["chunks"], last["flagged_chunks"], last["failed_chunks"]) == (3, 1, 0)

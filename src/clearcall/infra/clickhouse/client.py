@@ -36,7 +36,9 @@ class Database:
         return isinstance(self.address, Embedded)
 
     def create(self) -> None:
-        """Create the database where it is missing."""
+        """Create the database where it is missing; where it is there no right to create one is needed."""
+        if self.exists():
+            return
         name = self.address.database
         self._client.database = None  # the server refuses any request within a database that is not there
         try:

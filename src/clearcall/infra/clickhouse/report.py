@@ -32,7 +32,7 @@ class Rate:
     """The hallucination rate of one consultant at one iteration.
 
     ``scope`` is ``scored`` (the fragments scored at this iteration) or ``corpus`` (all as they stand after it).
-    ``by_ss`` is Algorithm 1 alone, as in the paper; ``by_any`` what the mode's similarity and the guards flag.
+    ``by_ss`` is Algorithm 1 alone, as in the paper; ``by_rules`` what the run flagged.
     """
 
     scope: str
@@ -43,8 +43,8 @@ class Rate:
     fragments: int
     flagged_by_ss: int
     by_ss: Interval
-    flagged_by_any: int
-    by_any: Interval
+    flagged_by_rules: int
+    by_rules: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +183,8 @@ def _rate(row: Mapping[str, Any]) -> Rate:
         **{name: row[name] for name in ("scope", "backend", "model", "prompt_version", "iteration", "fragments")},
         flagged_by_ss=row["flagged_by_ss"],
         by_ss=interval("rate_by_ss"),
-        flagged_by_any=row["flagged_by_any"],
-        by_any=interval("rate_by_any"),
+        flagged_by_rules=row["flagged_by_rules"],
+        by_rules=interval("rate_by_rules"),
     )
 
 

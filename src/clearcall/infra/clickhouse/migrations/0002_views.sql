@@ -85,8 +85,8 @@ FROM (SELECT call_id, chunk_id, iteration, flagged, outcome FROM evaluations_cur
 INNER JOIN attempts_in_effect AS a
     ON e.call_id = a.call_id AND e.chunk_id = a.chunk_id AND e.iteration = a.iteration;
 
--- Table 1: hallucination rate with its Wilson 95% interval. "By SS" is Algorithm 1 alone, as in the paper; the plain
--- rate also counts what the mode's similarity and the guards flag.
+-- Table 1: hallucination rate with its Wilson 95% interval. "By SS" is Algorithm 1 alone, as in the paper; "by rules" is
+-- what the run flagged. Strict rules flag what guards see, and spare what only differs in case, fillers or numbers.
 CREATE OR REPLACE VIEW table1_hallucination_rate AS
 WITH
     ((k, n) -> k / n) AS share,
@@ -101,10 +101,10 @@ SELECT
     share(flagged_by_ss, fragments) AS rate_by_ss,
     wilson_low(flagged_by_ss, fragments) AS rate_by_ss_low,
     wilson_high(flagged_by_ss, fragments) AS rate_by_ss_high,
-    countIf(flagged) AS flagged_by_any,
-    share(flagged_by_any, fragments) AS rate_by_any,
-    wilson_low(flagged_by_any, fragments) AS rate_by_any_low,
-    wilson_high(flagged_by_any, fragments) AS rate_by_any_high
+    countIf(flagged) AS flagged_by_rules,
+    share(flagged_by_rules, fragments) AS rate_by_rules,
+    wilson_low(flagged_by_rules, fragments) AS rate_by_rules_low,
+    wilson_high(flagged_by_rules, fragments) AS rate_by_rules_high
 FROM scored_fragments
 GROUP BY scope, backend, model, prompt_version, iteration;
 
@@ -125,7 +125,7 @@ SELECT
     sum(n_fragments) AS fragments,
     sum(n_by_ss) AS flagged_by_ss,
     sum(n_by_guards) AS flagged_by_guards_alone,
-    sum(n_flagged) AS flagged_by_any,
+    sum(n_flagged) AS flagged_by_rules,
     sum(n_chunks) AS chunks,
     sum(n_flagged_chunks) AS flagged_chunks,
     sum(n_failed) AS failed_chunks
@@ -183,10 +183,10 @@ SELECT
     share(flagged_by_ss, fragments) AS rate_by_ss,
     wilson_low(flagged_by_ss, fragments) AS rate_by_ss_low,
     wilson_high(flagged_by_ss, fragments) AS rate_by_ss_high,
-    countIf(flagged) AS flagged_by_any,
-    share(flagged_by_any, fragments) AS rate_by_any,
-    wilson_low(flagged_by_any, fragments) AS rate_by_any_low,
-    wilson_high(flagged_by_any, fragments) AS rate_by_any_high,
+    countIf(flagged) AS flagged_by_rules,
+    share(flagged_by_rules, fragments) AS rate_by_rules,
+    wilson_low(flagged_by_rules, fragments) AS rate_by_rules_low,
+    wilson_high(flagged_by_rules, fragments) AS rate_by_rules_high,
     avg(ss_paper) AS mean_ss_paper,
     avg(ss) AS mean_ss
 FROM scored_fragments
