@@ -24,6 +24,8 @@ from clearcall.scoring.words import Kind, Piece
 
 _STARTS = WORDS | frozenset(REPEATS) | {"a", "half", "quarter"}
 _MOST_DIGITS = 24
+_MOST_GROUPS = 24
+"""Numbers that are joined into one: more than any card, account or telephone number has digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ def _number(reader: _Reader) -> bool:
         after_month = reader.out[-2].form in MONTHS
     groups: list[tuple[str, str]] = []
     loose, ordinal = False, ""
-    while not ordinal:
+    while not ordinal and len(groups) < _MOST_GROUPS:
         start = reader.at
         group = _repeated(reader) or _ordinal(reader) or _spoken_or_written(reader)
         if group is None:

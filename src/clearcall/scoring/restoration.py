@@ -7,7 +7,7 @@ from clearcall.scoring.alignment import Comparison, compare
 from clearcall.scoring.evaluator import evaluate_turn
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
 from clearcall.scoring.rules_clean import rule_clean
-from clearcall.scoring.types import Evaluation, Rules, SpanOffsets, Turn
+from clearcall.scoring.types import Evaluation, Fragment, Rules, SpanOffsets, Turn
 
 _LEAST_KEPT = 0.5
 """The share of the source's words that the cleaned text must have for its parts to be told apart."""
@@ -34,7 +34,7 @@ def restore(cleaned: str, source: str, evaluation: Evaluation, lexicon: Lexicon 
     if not evaluation.flags:
         comparison = compare(cleaned, source, lexicon)
         if len(comparison.kept) >= _LEAST_KEPT * len(comparison.source.forms):
-            flagged = [(fragment.start, fragment.end) for fragment in evaluation.fragments if fragment.flagged]
+            flagged = [place for fragment in evaluation.fragments for place in _flagged(fragment)]
             candidates.append(_mended(comparison, flagged))
     candidates.append(rule_clean(source))
     return next((text for text in candidates if _is_faithful(text, source, lexicon)), source)
@@ -42,6 +42,16 @@ def restore(cleaned: str, source: str, evaluation: Evaluation, lexicon: Lexicon 
 
 def _is_faithful(text: str, source: str, lexicon: Lexicon) -> bool:
     return not evaluate_turn(text, 0, [Turn(0, source)], rules=Rules(lexicon=lexicon)).flagged
+
+
+def _flagged(fragment: Fragment) -> list[SpanOffsets]:
+    """The flagged places of a fragment: those that guards name, or all of it; a point takes in what is beside it."""
+    if not fragment.flagged:
+        return []
+    places = [flag.cleaned for flag in fragment.flags if flag.cleaned is not None]
+    if fragment.below_threshold or len(places) < len(fragment.flags):
+        return [(fragment.start, fragment.end)]
+    return [(start, end) if start < end else (max(0, start - 1), end + 1) for start, end in places]
 
 
 def _mended(comparison: Comparison, flagged: Sequence[SpanOffsets]) -> str:
@@ -64,7 +74,7 @@ def _sentences(text: str, flagged: Sequence[SpanOffsets]) -> list[SpanOffsets]:
     joined: list[SpanOffsets] = []
     for start, end in sorted(flagged):
         first = max(bound for bound in bounds if bound <= start)
-        last = min(bound for bound in bounds if bound >= end)
+        last = min((bound for bound in bounds if bound >= end), default=len(text))
         if joined and first <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(joined[-1][1], last))
         else:

@@ -43,7 +43,7 @@ def test_a_shape_that_would_never_end_is_refused(words: int, overlap: int) -> No
 def test_fragments_are_in_order_and_leave_no_word_out(text: str, words: int, data: st.DataObject) -> None:
     overlap = data.draw(st.integers(0, words - 1))
     spans = fragment_spans(text, words, overlap)
-    covered = set()
+    covered: set[int] = set()
     for start, end in spans:
         assert 0 <= start < end <= len(text)
         covered.update(range(start, end))

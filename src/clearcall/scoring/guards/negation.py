@@ -25,24 +25,21 @@ def negation(comparison: Comparison) -> Iterator[Flag]:
 
 
 def _added(comparison: Comparison, block: Block, wrote: list[int]) -> Flag:
-    first, last = wrote[0], wrote[-1] + 1
-    said = comparison.source_words(block.source_from, block.source_to) or "nothing there"
-    return Flag(
-        NAME,
-        f"said {said}, wrote {comparison.cleaned_words(block.cleaned_from, block.cleaned_to)}",
-        comparison.cleaned_span(first, last),
-        comparison.source_span(block.source_from, block.source_to),
-    )
+    source = comparison.source_span(block.source_from, block.source_to)
+    return Flag(NAME, _reason(comparison, block), comparison.cleaned_span(wrote[0], wrote[-1] + 1), source)
 
 
 def _dropped(comparison: Comparison, block: Block, said: list[int]) -> Flag:
-    wrote = comparison.cleaned_words(block.cleaned_from, block.cleaned_to) or "nothing there"
-    return Flag(
-        NAME,
-        f"said {comparison.source_words(block.source_from, block.source_to)}, wrote {wrote}",
-        comparison.cleaned_span(block.cleaned_from, block.cleaned_to),
-        comparison.source_span(said[0], said[-1] + 1),
-    )
+    cleaned = comparison.cleaned_span(block.cleaned_from, block.cleaned_to)
+    return Flag(NAME, _reason(comparison, block), cleaned, comparison.source_span(said[0], said[-1] + 1))
+
+
+def _reason(comparison: Comparison, block: Block) -> str:
+    """Both sides with the word before, so that one of them may be empty: "said is not, wrote is"."""
+    before = min(1, block.cleaned_from, block.source_from)
+    said = comparison.source_words(block.source_from - before, block.source_to) or "nothing"
+    wrote = comparison.cleaned_words(block.cleaned_from - before, block.cleaned_to) or "nothing"
+    return f"said {said}, wrote {wrote}"
 
 
 def _may_go(comparison: Comparison, block: Block, said: list[int]) -> bool:
