@@ -152,13 +152,18 @@ class StageApp(faust.App):
         assert isinstance(consumer, GuardedConsumer)
         return consumer
 
+    @property
+    def consumes(self) -> bool:
+        """The app has got as far as to have a consumer."""
+        return self._consumer is not None
+
     def is_member(self) -> bool:
         """The app is in its group and no rebalance is under way."""
-        return self._consumer is not None and self.guarded.is_member and not self.rebalancing
+        return self.consumes and self.guarded.is_member and not self.rebalancing
 
     def lag(self) -> int:
         """Messages that wait, as far as known."""
-        return self.guarded.lag() if self._consumer is not None and self.guarded.is_member else 0
+        return self.guarded.lag() if self.consumes and self.guarded.is_member else 0
 
     def on_init_dependencies(self) -> Iterable[ServiceT]:
         """Faust's services without its monitor: we count ourselves."""

@@ -112,7 +112,7 @@ class RunningStage:
     async def stop(self, drain_timeout: float, leave_timeout: float) -> None:
         """Take nothing more, finish for ``drain_timeout`` seconds what runs, commit, leave the group, close."""
         self.ordered.close()
-        if self.app.is_member():
+        if self.app.consumes:
             await self.app.settle_down(drain_timeout)
         try:
             await asyncio.wait_for(self.app.stop(), leave_timeout)

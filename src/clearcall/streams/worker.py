@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import structlog
 from aiokafka.errors import KafkaError
@@ -127,19 +127,19 @@ async def _supervise(stages: Sequence[RunningStage], pulse: Callable[[], None]) 
 
 
 async def _start(stages: Sequence[RunningStage], until: asyncio.Event | None) -> None:
-    starts = [asyncio.create_task(stage.start()) for stage in stages]
+    """Return when all have their first assignment or ``until`` is set; raises what the first to fail raised."""
+    pending = {asyncio.create_task(stage.start()) for stage in stages}
     ended = asyncio.create_task((until or asyncio.Event()).wait())
-    everything = asyncio.gather(*starts)
     try:
-        await asyncio.wait((everything, ended), return_when=asyncio.FIRST_COMPLETED)
-        if everything.done():
-            await everything
+        while pending and not ended.done():
+            done, _ = await asyncio.wait((*pending, ended), return_when=asyncio.FIRST_COMPLETED)
+            pending = {start for start in pending if not start.done()}
+            for task in done:
+                await task
     finally:
-        ended.cancel()
-        everything.cancel()
-        for start in starts:
-            with suppress(asyncio.CancelledError, StageFailed):
-                await start
+        for task in (*pending, ended):
+            task.cancel()
+        await asyncio.gather(*pending, ended, return_exceptions=True)
 
 
 async def _stop(stages: Sequence[RunningStage], seconds: float, pulse: Callable[[], None]) -> None:
