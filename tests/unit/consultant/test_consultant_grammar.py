@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearcall.agents.consultant.grammar import TurnGrammar, turn_grammar, window_ebnf
@@ -179,3 +179,12 @@ def test_a_grammar_of_a_part_knows_no_word_of_the_rest() -> None:
     whole = reductions("uh i i want six")
     assert TurnGrammar(whole.part(0, 3)).accepts("I")
     assert not TurnGrammar(whole.part(0, 3)).accepts("I want")
+
+
+@settings(deadline=None)
+@given(TEXT, SPOKEN, st.data())
+def test_xgrammar_writes_what_the_matcher_here_accepts(text: str, other: str, data: st.DataObject) -> None:
+    xgrammar = pytest.importorskip("xgrammar.testing", reason="xgrammar is there only beside a model server")
+    grammar = turn_grammar(text)
+    for answer in (grammar.reduction.plain, reduced(grammar.reduction, data), other, f"{text} zebra", ""):
+        assert xgrammar._is_grammar_accept_string(grammar.ebnf(), answer) == grammar.accepts(answer)

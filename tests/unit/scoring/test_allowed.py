@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearcall.scoring import allowed
 from clearcall.scoring.allowed import accepts, findings, is_allowed
+from clearcall.scoring.moves import How, moves
 from clearcall.scoring.reduction import reductions, written
 from clearcall.scoring.types import Flag
 
@@ -62,12 +62,23 @@ def test_a_filler_that_is_gone_is_no_part_of_a_finding() -> None:
     ]
 
 
-def test_a_long_turn_is_checked_by_alignment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allowed, "_MOST_STATES", 10)
-    assert findings("uh the red um car", "The car") == [
-        Flag("reduction", "said red um, wrote nothing there", (3, 3), (7, 13))
-    ]
-    assert findings("the the the car and uh", "The car not") != []
+def test_a_long_text_is_aligned_and_still_judged_by_the_policy() -> None:
+    said = reductions("uh the the red um car it's um")
+    hows = [(move.how, move.start, move.end) for move in moves(said, ["the", "car", "now"], most_states=10)]
+    assert hows[0] == (How.LEFT_OUT, 0, 1)
+    assert (How.LOST, 3, 4) in hows
+    assert (How.LEFT_OUT, 4, 5) in hows
+    assert [how for how, *_ in hows].count(How.ADDED) == 1
+
+
+@given(WORDS, WORDS, st.sampled_from([0, 10**6]))
+def test_moves_lead_from_one_text_to_the_other(raw: str, cleaned: str, most_states: int) -> None:
+    said, forms = reductions(raw), [word.form for word in reductions(cleaned).words]
+    at = to = 0
+    for move in moves(said, forms, most_states):
+        assert (move.start, move.written_start) == (at, to)
+        at, to = move.end, move.written_end
+    assert (at, to) == (len(said.words), len(forms))
 
 
 @given(WORDS, WORDS)
