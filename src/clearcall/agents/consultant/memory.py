@@ -3,6 +3,7 @@
 A cache and nothing more: a chunk whose neighbours are forgotten is cleaned and scored with less context, never lost.
 """
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
@@ -44,13 +45,15 @@ def around(turns: Sequence[ContextTurn], chunk: Chunk, chars: int) -> tuple[Cont
     Of each speaker ``chars`` characters at most, the nearest ones, half of them from each side where both sides
     have enough; a turn that crosses the bound is cut at its far end.
     """
+    at = bisect_left(turns, chunk.chunk_id, key=lambda turn: turn.chunk_id)
+    own = at < len(turns) and turns[at].chunk_id == chunk.chunk_id
+    before = _by_speaker(reversed(turns[:at]), chars)
+    after = _by_speaker(turns[at + own :], chars)
     found: list[ContextTurn] = []
-    for speaker in {turn.speaker for turn in turns}:
-        said = [turn for turn in turns if turn.speaker == speaker and turn.chunk_id != chunk.chunk_id]
-        before = [turn for turn in said if turn.chunk_id < chunk.chunk_id][::-1]
-        after = [turn for turn in said if turn.chunk_id > chunk.chunk_id]
-        following = _nearest(after, max(chars // 2, chars - _length(before)), tail=False)
-        found += _nearest(before, chars - _length(following), tail=True)
+    for speaker in before.keys() | after.keys():
+        earlier_turns, later_turns = before.get(speaker, []), after.get(speaker, [])
+        following = _nearest(later_turns, max(chars // 2, chars - _length(earlier_turns)), tail=False)
+        found += _nearest(earlier_turns, chars - _length(following), tail=True)
         found += following
     return tuple(sorted(found, key=lambda turn: turn.chunk_id))
 
@@ -67,6 +70,18 @@ def earlier(turns: Sequence[ContextTurn], chunk: Chunk, words: int) -> tuple[Con
     return tuple(reversed(found))
 
 
+def _by_speaker(turns: Iterable[ContextTurn], chars: int) -> dict[int, list[ContextTurn]]:
+    """Each speaker's turns, nearest first, until they hold ``chars``."""
+    found: dict[int, list[ContextTurn]] = {}
+    held: dict[int, int] = {}
+    for turn in turns:
+        have = held.get(turn.speaker, 0)
+        if have < chars:
+            found.setdefault(turn.speaker, []).append(turn)
+            held[turn.speaker] = have + len(turn.text)
+    return found
+
+
 def _length(turns: Iterable[ContextTurn]) -> int:
     return sum(len(turn.text) for turn in turns)
 
@@ -78,7 +93,10 @@ def _nearest(turns: Sequence[ContextTurn], chars: int, *, tail: bool) -> list[Co
     for turn in turns:
         if left <= 0:
             break
-        text = turn.text[-left:] if tail else turn.text[:left]
-        found.append(turn if len(text) == len(turn.text) else turn.model_copy(update={"text": text}))
-        left -= len(text)
+        size = len(turn.text)
+        if size > left:
+            found.append(turn.model_copy(update={"text": turn.text[-left:] if tail else turn.text[:left]}))
+            break
+        found.append(turn)
+        left -= size
     return found
