@@ -1,8 +1,27 @@
 import logging
+from collections.abc import Iterator
 
+import pytest
+from runtime_fakes import Time
 from structlog.testing import capture_logs
 
 from clearcall.streams.faust_logging import IntoStructlog, into_structlog
+
+NAMES = ("faust", "mode", "aiokafka", "kafka")
+
+
+@pytest.fixture(autouse=True)
+def loggers_as_they_were() -> Iterator[None]:
+    """Also drops what other tests made the handlers remember."""
+    loggers = [logging.getLogger(name) for name in NAMES]
+    before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
+    for logger in loggers:
+        logger.handlers[:] = []
+    yield
+    for logger, handlers, level, propagate in before:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+        logger.propagate = propagate
 
 
 def test_a_librarys_warning_becomes_one_event() -> None:
@@ -25,3 +44,29 @@ def test_asking_twice_logs_once() -> None:
     into_structlog()
     into_structlog()
     assert sum(isinstance(handler, IntoStructlog) for handler in logging.getLogger("mode").handlers) == 1
+
+
+def test_a_repeated_complaint_is_passed_on_once_in_a_while_with_the_number_left_out() -> None:
+    time = Time()
+    logger = logging.getLogger("aiokafka")
+    logger.addHandler(IntoStructlog(time.clock))
+    with capture_logs() as events:
+        for number in range(300):
+            logger.warning("no node %s", number)
+            logger.warning("another complaint")
+            time.now += 0.1
+    mine = [event for event in events if event["message"].startswith("no node")]
+    assert [event["left_out"] for event in mine] == [0, 99, 99]
+    assert [event["message"] for event in mine] == ["no node 0", "no node 100", "no node 200"]
+
+
+def test_an_exception_is_named() -> None:
+    into_structlog()
+    with capture_logs() as events:
+        try:
+            int("broken")
+        except ValueError:
+            logging.getLogger("faust").exception("it failed")
+    [event] = events
+    assert event["error"].startswith("ValueError(")
+    assert event["log_level"] == "warning"
