@@ -170,3 +170,46 @@ def test_a_folder_that_another_process_has_open_is_refused_with_that_process(emb
 
 async def test_closing_a_sink_that_never_stored_is_fine(embedded: Settings) -> None:
     await sink.build(embedded).close()
+
+
+STORE_UNTIL_KILLED = """
+import asyncio, itertools, sys, structlog
+structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+sys.path.insert(0, sys.argv[2])
+from clickhouse_samples import attempt, chunk, cleaned, evaluation, fragment
+from clearcall.agents import sink
+from clearcall.infra.settings import Settings
+from clearcall.schemas import Incoming
+
+async def main():
+    store = sink.build(Settings(db=sys.argv[1]))
+    for number in itertools.cycle(range(50)):
+        of = chunk("killed", number)
+        await store([Incoming(evaluation(of, attempt(0, [fragment(0, 90.0)]))), Incoming(cleaned(of))])
+        print(number, flush=True)
+
+asyncio.run(main())
+"""
+
+
+def store_until_killed(home: Settings) -> list[int]:
+    """The chunks that a worker said were stored before it was killed, in the middle of the next."""
+    command = [sys.executable, "-W", "ignore", "-c", STORE_UNTIL_KILLED, home.db, str(Path(__file__).parents[1])]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout
+        said = [int(worker.stdout.readline()) for _ in range(20)]
+        worker.kill()
+    return said
+
+
+async def test_a_sink_killed_while_it_stores_loses_nothing_that_it_said_was_stored(
+    embedded: Settings, build: Callable[[Settings], Sink]
+) -> None:
+    assert store_until_killed(embedded) == list(range(20))
+    store = build(embedded)
+    await store(incoming(*(cleaned(chunk("killed", number)) for number in range(10, 50))))
+    await store.close()
+    with closing(connect(embedded)) as database:
+        assert summary(database).statuses == {"clean": 50}
+        scored = database.rows("SELECT DISTINCT chunk_id FROM fragments_current WHERE chunk_id < 20")
+        assert len(scored) == 20
