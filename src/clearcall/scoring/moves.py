@@ -10,7 +10,7 @@ from rapidfuzz.distance import Indel
 
 from clearcall.scoring.reduction import Reduction
 
-MOST_STATES = 250_000
+MOST_STATES = 40_000
 """Words times words that are searched for the fewest losses and additions; longer texts are aligned without the policy
 first, which may find more of them."""
 

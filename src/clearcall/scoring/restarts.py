@@ -73,13 +73,18 @@ def restarts(words: Sequence[Word], kept: Sequence[int]) -> Iterator[Restart]:
 def _sure(words: Sequence[Word], left: Sequence[int], at: int) -> tuple[int, bool] | None:
     """How many words from ``at`` are taken back, and whether they are a repeat; ``None`` where none are."""
     for length in range(min(_LONGEST, len(left) - at - 1), 0, -1):
-        if not _may_be_taken_back(words, left[at : at + length]):
+        if not _begins_anew(words, left, at, length) or not _may_be_taken_back(words, left[at : at + length]):
             continue
         if _is_repeat(words, left, at, length) and not _is_doubled(words, left, at, length):
             return length, True
         if _is_restart(words, left, at, length):
             return length, False
     return None
+
+
+def _begins_anew(words: Sequence[Word], left: Sequence[int], at: int, length: int) -> bool:
+    """Whether the word after the stretch can take up its first; one word may be given up for any other."""
+    return length == 1 or _stem(words[left[at]].form) == _stem(words[left[at + length]].form)
 
 
 def _may_be_taken_back(words: Sequence[Word], indexes: Sequence[int]) -> bool:
@@ -154,8 +159,10 @@ def _is_broken_word(broken: str, again: str, letters: int) -> bool:
 def _possible(words: Sequence[Word], left: Sequence[int], at: int) -> Iterator[Restart]:
     """What may be taken back, for a model to decide."""
     for length in range(1, min(_LONGEST, len(left) - at - 1) + 1):
-        if any(words[index].guard for index in left[at : at + length]):
+        if words[left[at + length - 1]].guard:
             return
+        if not _begins_anew(words, left, at, length):
+            continue
         repeat = _is_repeat(words, left, at, length)
         forms = _forms(words, left[at : at + 2])
         if repeat or (length == 1 and _is_broken_word(forms[0], forms[1], _FEWEST_LETTERS)):
