@@ -1,11 +1,13 @@
 """A stage that copies chunks to drafts, with faults on demand; also a worker process of it.
 
-The text of a chunk may hold orders: ``poison``, ``flaky N`` (fails N times), ``slow S`` (takes S seconds).
+The text of a chunk may hold orders: ``poison``, ``flaky N`` (fails N times), ``slow S`` (takes S seconds),
+``block S`` (lets nothing else run for S seconds).
 """
 
 import asyncio
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -39,6 +41,8 @@ class Echo:
             raise Poison("poison", "asked for")
         if order == "slow":
             await asyncio.sleep(float(number))
+        if order == "block":
+            time.sleep(float(number))  # noqa: ASYNC251 - a handler that blocks the loop is the subject
         if order == "flaky" and self.failures[chunk.message_id] < int(number):
             self.failures[chunk.message_id] += 1
             raise ValueError("asked for")

@@ -87,7 +87,9 @@ def in_order(messages: Sequence[Draft]) -> bool:
 async def worker(settings: Settings, *, delay: float = 0.0) -> AsyncIterator[asyncio.subprocess.Process]:
     """A worker process of the echo stage; killed at the end if it is still there."""
     given = settings.model_dump(mode="json", include={"kafka", "topic_prefix", "group_prefix", "partitions"})
-    given |= settings.model_dump(mode="json", include={"session_timeout", "drain_timeout", "stop_timeout"})
+    given |= settings.model_dump(
+        mode="json", include={"session_timeout", "drain_timeout", "stop_timeout", "stall_timeout"}
+    )
     environment = {f"CLEARCALL_{name.upper()}": str(value) for name, value in given.items()}
     process = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -13,6 +13,8 @@ from runtime_kafka import chunks, dead_letters, drafts, in_order, read, worker, 
 
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Chunk, Topic, encode
+from clearcall.streams.last_resort import EXIT_STALLED
+from clearcall.streams.running_stage import StageFailed, StageStalled
 from clearcall.streams.topics import create_topics, delete_topics, list_topics
 from clearcall.streams.worker import EXIT_STOPPED, running
 
@@ -155,6 +157,43 @@ async def test_after_sigkill_in_the_middle_of_the_stream_another_worker_finishes
     assert in_order(found)
     assert {one.chunk.message_id for one in found} == {one.message_id for one in given}
     assert await committed(quick, "-echo", Topic.CHUNKS) == len(given)
+
+
+async def test_a_handler_that_hangs_ends_the_stage_with_a_reason(quick: Settings) -> None:
+    impatient = quick.model_copy(update={"stall_timeout": 6.0, "stop_timeout": 2.0})
+    await write(impatient, Topic.CHUNKS, [Chunk(call_id="a", chunk_id=0, speaker=0, text="slow 3600")])
+    with pytest.raises(StageStalled, match="echo: messages wait and nothing has happened"):
+        async with running([STAGE], impatient):
+            await asyncio.sleep(3600)
+
+
+async def test_a_worker_whose_loop_is_blocked_exits_so_that_another_gets_its_partitions(quick: Settings) -> None:
+    impatient = quick.model_copy(update={"stall_timeout": 8.0})
+    await write(impatient, Topic.CHUNKS, [Chunk(call_id="a", chunk_id=0, speaker=0, text="block 3600")])
+    async with worker(impatient) as process:
+        assert await asyncio.wait_for(process.wait(), 90) == EXIT_STALLED
+
+
+async def test_a_stage_that_crashes_ends_the_block_with_its_reason(quick: Settings) -> None:
+    async def crash() -> None:
+        async with running([STAGE], quick) as (stage,):
+            await stage.app.crash(RuntimeError("asked for"))
+            await asyncio.sleep(3600)
+
+    with pytest.raises(StageFailed, match="echo crashed: RuntimeError"):
+        await crash()
+
+
+async def test_an_error_of_the_block_itself_stops_the_stages_and_goes_on_up(quick: Settings) -> None:
+    with pytest.raises(KeyError, match="mine"):
+        async with running([STAGE], quick):
+            raise KeyError("mine")
+
+
+async def test_a_worker_without_its_topics_says_so_and_does_not_start(settings: Settings) -> None:
+    with pytest.raises(StageFailed, match="topics create"):
+        async with running([STAGE], settings):
+            raise AssertionError("it must not start")
 
 
 async def test_topics_are_created_once_and_a_wrong_number_of_partitions_is_reported(settings: Settings) -> None:
