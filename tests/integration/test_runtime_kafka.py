@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 
 import pytest
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from echo_agent import STAGE
 from runtime_kafka import chunks, dead_letters, drafts, in_order, read, worker, write
 
@@ -80,6 +80,22 @@ async def test_bad_records_are_dead_lettered_with_their_bytes_and_the_good_ones_
     assert by_reason["wrong_shape"].record_key is None
     assert by_reason["oversize"].truncated
     assert await committed(quick, "-echo", Topic.CHUNKS) == len(good) + 4
+
+
+async def test_the_markers_of_transactions_leave_no_lag(quick: Settings) -> None:
+    given = chunks(calls=3, each=4)
+    producer = AIOKafkaProducer(bootstrap_servers=quick.kafka, transactional_id=quick.group_prefix)
+    await producer.start()
+    for one in given:
+        async with producer.transaction():
+            await producer.send_and_wait(quick.topic_prefix + Topic.CHUNKS, encode(one), one.key.encode())
+    await producer.stop()
+    async with running([STAGE], quick) as (stage,):
+        await drafts(quick, given)
+        async with asyncio.timeout(30):
+            while stage.counters.in_flight or stage.app.lag():  # noqa: ASYNC110 - counters have no event
+                await asyncio.sleep(0.05)
+        assert not any(stage.app.guarded._gap.values())
 
 
 async def test_poison_is_dead_lettered_and_a_failure_that_passes_is_retried(quick: Settings) -> None:

@@ -84,7 +84,7 @@ class StageApp(faust.App):
             cython_optimizations=True,
         )
         app.drain_timeout = settings.drain_timeout
-        app.transport = GuardedTransport(app.conf.broker_consumer, app, app.committable)
+        app.transport = GuardedTransport(app.conf.broker_consumer, app, app.committable, app.lowest_unfinished)
         app.on_partitions_revoked.connect(app._revoked)
         return app
 
@@ -144,6 +144,10 @@ class StageApp(faust.App):
     def committable(self) -> dict[Partition, int]:
         """What the runtime has finished, per partition."""
         return self.ordered.committable()
+
+    def lowest_unfinished(self, partition: Partition) -> int | None:
+        """The lowest offset of ``partition`` that is under way."""
+        return self.ordered.lowest_unfinished(partition)
 
     @property
     def guarded(self) -> GuardedConsumer:

@@ -22,6 +22,7 @@ from clearcall.streams.records import Partition
 log = structlog.get_logger()
 
 Committable = Callable[[], dict[Partition, int]]
+LowestUnfinished = Callable[[Partition], int | None]
 
 _COMMIT_SECONDS = 10.0
 """A broker that answers no commit for this long is tried again at the next interval."""
@@ -35,6 +36,7 @@ class GuardedConsumer(Consumer):
         transport = self.transport
         assert isinstance(transport, GuardedTransport)
         self._committable: Committable = transport.committable
+        self._lowest_unfinished: LowestUnfinished = transport.lowest_unfinished
         self._written: dict[Partition, int] = {}
 
     async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:  # noqa: ARG002 - Faust's signature
@@ -59,6 +61,9 @@ class GuardedConsumer(Consumer):
         self._written.update(due)
         return True
 
+    async def _add_gap(self, tp: Any, offset_from: int, offset_to: int) -> None:
+        """Faust keeps every gap between offsets until its own commit; ours needs none."""
+
     def forget_commits(self) -> None:
         """The assignment is over: another worker may have committed further, or less."""
         self._written.clear()
@@ -73,17 +78,21 @@ class GuardedConsumer(Consumer):
         return bool(consumer._coordinator.generation >= 0)  # noqa: SLF001 - aiokafka shows it nowhere else
 
     def lag(self) -> int:
-        """Messages of the assigned partitions that are not yet finished, as far as Kafka has told."""
-        committable = self._committable()
-        consumer = self._thread._ensure_consumer()  # noqa: SLF001 - pinned by a test
-        assignment = consumer._subscription.subscription and consumer._subscription.subscription.assignment  # noqa: SLF001 - as above
+        """Messages of the assigned partitions that are not yet finished, as far as Kafka has told.
+
+        Where none is under way the fetcher's position counts, which is past markers that are no messages.
+        """
+        subscription = self._thread._ensure_consumer()._subscription.subscription  # noqa: SLF001 - pinned by a test
+        assignment = subscription.assignment if subscription is not None else None
+        if assignment is None:
+            return 0
         total = 0
-        for tp in assignment.tps if assignment else ():
+        for tp in assignment.tps:
             state = assignment.state_value(tp)
             if state is None or state.highwater is None or not state.has_valid_position:
                 continue
-            done = committable.get(Partition(tp.topic, tp.partition), state.position)
-            total += max(0, state.highwater - done)
+            unfinished = self._lowest_unfinished(Partition(tp.topic, tp.partition))
+            total += max(0, state.highwater - (state.position if unfinished is None else unfinished))
         return total
 
 
@@ -92,9 +101,10 @@ class GuardedTransport(Transport):
 
     Consumer: ClassVar[type[ConsumerT]] = GuardedConsumer
 
-    def __init__(self, url: Any, app: AppT, committable: Committable) -> None:
+    def __init__(self, url: Any, app: AppT, committable: Committable, lowest_unfinished: LowestUnfinished) -> None:
         super().__init__(url, app)
         self.committable = committable
+        self.lowest_unfinished = lowest_unfinished
 
 
 def within(

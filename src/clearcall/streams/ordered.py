@@ -111,6 +111,10 @@ class Ordered:
         """Per partition the offset to commit: that of the lowest message under way, or behind the last one."""
         return self._offsets.committable()
 
+    def lowest_unfinished(self, partition: Partition) -> int | None:
+        """The lowest offset of ``partition`` that is under way; ``None`` where none is."""
+        return self._offsets.lowest_unfinished(partition)
+
     def close(self) -> None:
         """Take nothing more."""
         self._closed = True

@@ -63,6 +63,7 @@ def test_this_is_the_faust_that_the_guard_was_written_for() -> None:
         (faust.transport.consumer.Consumer.on_partitions_revoked, "d04b7ae72c6f"),
         (faust.transport.consumer.Consumer.perform_seek, "0e8c130ff4b0"),
         (faust.transport.consumer.Consumer.getmany, "4b168d84882a"),
+        (faust.transport.consumer.Consumer._add_gap, "4df2573ded7c"),
         (faust.transport.consumer.Consumer._drain_messages, "44a2500309e8"),
         (faust.transport.consumer.Consumer.on_buffer_full, "c8961679e0bc"),
         (faust.transport.consumer.Consumer.on_buffer_drop, "4b57e8a418d5"),
