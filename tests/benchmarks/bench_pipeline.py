@@ -195,7 +195,10 @@ def flags(settings: Settings) -> dict[str, Any]:
 def show(console: Console, results: Sequence[Measured], everything: Whole) -> None:
     """Tables, ratios, and whether the bounds hold."""
     bare = next(one for one in results if one.role == BASELINE)
-    table = Table(title="each alone", caption=f"own and foreign: processor time a message; ratios to bare {BASELINE}")
+    table = Table(
+        title="each alone",
+        caption="own: processor time a message; the sink's has its database in it, sink-dry has none. Bare: Faust",
+    )
     for heading in ("", "messages", "messages/s", "of bare", "own us", "of bare", "model, scoring us"):
         table.add_column(heading, justify="left" if not heading else "right")
     for one in results:
