@@ -6,8 +6,6 @@ inside their commands, so that ``clearcall --help`` is quick and ``clearcall sco
 
 import logging
 import sys
-from importlib import import_module
-from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +18,7 @@ from clearcall.streams.cli import (
     config,
     db,
     dead_letters,
+    demo,
     doctor,
     explain,
     replay,
@@ -67,8 +66,7 @@ def _root(
             logging.getLogger(library).setLevel(logging.CRITICAL)
 
 
-if find_spec("clearcall.streams.cli.demo"):
-    app.add_typer(import_module("clearcall.streams.cli.demo").app)
+app.add_typer(demo.app)
 app.add_typer(run.app)
 app.add_typer(worker.app)
 app.add_typer(topics.app, name="topics")
