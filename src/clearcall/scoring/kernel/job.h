@@ -13,7 +13,7 @@ typedef struct { int32_t row, col, size; } block;
 /* Columns [c0, c1) as words of a bit set: the first is cut by head, the last by tail. */
 typedef struct { size_t first, count; word head, tail; } span;
 
-/* Windows lo..hi whose block lies on one run. The corners are where the sides begin; -1 while no window has that side. */
+/* Windows lo..hi whose block lies on one run. The corners are where the sides begin, -1 while no window has the side. */
 typedef struct { int32_t lo, hi, head_row, head_col, tail_row, tail_col, bound; } group;
 
 typedef struct { int32_t lo, hi, row, col; } side;
@@ -30,6 +30,7 @@ enum {
     WORK_PER_CHECK = 1 << 26,  /* word operations between two looks for Ctrl-C: some tens of milliseconds */
     STRIDE = 64,               /* windows whose shared trigrams are looked at together */
     PLACES = 1 << 12,          /* of trigrams in their table */
+    LONG = 1024,               /* characters of a fragment from which a second look at it is cheap beside the rest */
     GUESSES = 3,
     SAMPLES = 4,
     SMALLEST_SPLIT = 6, /* windows: fewer are solved at once sooner than probed */
@@ -53,6 +54,7 @@ typedef struct {
     int32_t *queue, *hits, *peaks;
     memo *memos;
     vec rects, sides, stretches, ranges, probes, groups;
+    int32_t most;           /* no window has more matching characters */
     int32_t best, best_at;  /* Km to beat, and where it was found: -1 while it is only a demand */
     size_t work;
     PyThreadState *thread;

@@ -14,15 +14,18 @@ static void keep(job *j, int32_t lo, int32_t hi) {
     PUSH(j, &j->ranges, side, lo, hi, 0, 0);
 }
 
-static int32_t between(probe a, probe b) { return (a.lcs + b.lcs + b.at - a.at) / 2; }
+static int32_t between(const job *j, probe a, probe b) {
+    int32_t bound = (a.lcs + b.lcs + b.at - a.at) / 2;
+    return bound < j->most ? bound : j->most;
+}
 
 /* Keeps the windows from a up to, but not at, b that may win; probes in between where that is likely to pay. */
 static void refine(job *j, probe a, probe b) {
     if (viable(j, a.at, a.lcs)) keep(j, a.at, a.at);
     int32_t gap = b.at - a.at;
-    if (gap < 2 || !viable(j, a.at, between(a, b))) return;
+    if (gap < 2 || !viable(j, a.at, between(j, a, b))) return;
     probe middle = {a.at + gap / 2, (a.lcs + b.lcs) / 2};
-    int pays = !viable(j, a.at, between(a, middle)) || !viable(j, a.at, between(middle, b));
+    int pays = !viable(j, a.at, between(j, a, middle)) || !viable(j, a.at, between(j, middle, b));
     if (gap <= SMALLEST_SPLIT || !pays || j->failed) {
         keep(j, a.at + 1, b.at - 1);
         return;
@@ -121,7 +124,8 @@ static void stretches(job *j) {
 static int32_t spacing(job *j, side t) {
     probe samples[SAMPLES];
     int32_t sum = 0;
-    for (int k = 0; k < SAMPLES; k++) samples[k].at = t.lo + (int32_t)((int64_t)(t.hi - t.lo) * (2 * k + 1) / (2 * SAMPLES));
+    for (int k = 0; k < SAMPLES; k++)
+        samples[k].at = t.lo + (int32_t)((int64_t)(t.hi - t.lo) * (2 * k + 1) / (2 * SAMPLES));
     for (int k = 0; k < SAMPLES; k += 2) {
         two_lcs(j, &samples[k], &samples[k + 1]);
         sum += samples[k].lcs + samples[k + 1].lcs;
@@ -153,9 +157,26 @@ static probe scan_stretch(job *j, side t) {
     return highest;
 }
 
+/* No window matches more than the characters that both texts have, whatever their order. */
+static int32_t common_characters(job *j) {
+    int32_t *count = j->queue, ids = 0, common = 0;
+    for (int32_t c = 0; c < j->m; c++) ids = j->f[c] > ids ? j->f[c] : ids;
+    memset(count, 0, sizeof *count * (size_t)(ids + 1));
+    for (int32_t c = 0; c < j->m; c++) count[j->f[c]]++;
+    for (int32_t r = 0; r < j->n; r++)
+        if (j->s[r] && count[j->s[r]]-- > 0) common++;
+    return common;
+}
+
 /* The best window, or a good one where none reaches what is asked. */
 static int32_t scan(job *j) {
     probe good = {0, -1};
+    j->most = j->m;
+    if (j->m >= LONG) { /* texts that repeat themselves score alike everywhere: then the first window is the best */
+        j->most = common_characters(j);
+        int32_t got = solve_window(j, 0);
+        if (!j->failed) offer(j, 0, got);
+    }
     if (j->m > 2) count_trigrams(j);
     if (j->m > 2) guess(j);
     stretches(j);
