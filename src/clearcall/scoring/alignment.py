@@ -6,14 +6,18 @@ from functools import cached_property
 
 from rapidfuzz.distance import Indel
 
-from clearcall.scoring.lexicon import ENGLISH, Lexicon
+from clearcall.scoring.lexicon import ENGLISH, Lexicon, word_set
 from clearcall.scoring.normalise import Normalised, normalise
+from clearcall.scoring.numerals import same_number, same_numbers
 from clearcall.scoring.types import SpanOffsets
 
 _MOST_CELLS = 10**8
 """Words times words that are aligned at once; longer texts are aligned piece by piece, in bounded memory."""
 
 _STEP = 2000
+
+_TAKES_BACK = word_set("no sorry wait rather actually correction")
+_LONGEST_TAKEN_BACK = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,13 @@ class Comparison:
         again = max(_common(wanted, after), _common(wanted, before))
         return again >= share * length
 
+    def is_taken_back(self, block: Block) -> bool:
+        """Whether a block drops something with the word that takes it back: "thirty no" of "thirty, no, forty five"."""
+        dropped = self.source.forms[block.source_from : block.source_to]
+        if len(dropped) > _LONGEST_TAKEN_BACK or block.source_to == len(self.source.forms):
+            return False
+        return any(form in _TAKES_BACK for form in dropped[1:])
+
 
 def compare(cleaned: str, source: str, lexicon: Lexicon = ENGLISH) -> Comparison:
     """Normalise and align two texts."""
@@ -115,11 +126,21 @@ def _same_letters(cleaned: str, left: Normalised, source: str, right: Normalised
         "".join(left.forms[block.cleaned_from : block.cleaned_to]),
         "".join(right.forms[block.source_from : block.source_to]),
     )
-    if forms[0] == forms[1]:
+    if forms[0] == forms[1] or _same_numbers(left, right, block):
         return True
     start, end = _span(left, block.cleaned_from, block.cleaned_to, len(cleaned))
     source_start, source_end = _span(right, block.source_from, block.source_to, len(source))
     return _letters(cleaned[start:end]) == _letters(source[source_start:source_end])
+
+
+def _same_numbers(left: Normalised, right: Normalised, block: Block) -> bool:
+    """Whether both sides are numbers alone, and the same ones."""
+    written = [left.numbers.get(index) for index in range(block.cleaned_from, block.cleaned_to)]
+    said = [right.numbers.get(index) for index in range(block.source_from, block.source_to)]
+    mine, others = [n for n in written if n], [n for n in said if n]
+    if len(mine) < len(written) or len(others) < len(said):
+        return False
+    return same_numbers(mine, others) or (len(mine) == len(others) == 1 and same_number(mine[0], others[0]))
 
 
 def _letters(text: str) -> str:

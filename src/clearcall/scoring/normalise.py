@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
-from clearcall.scoring.number_words import UNITS, WORDS
-from clearcall.scoring.numbers import Number, is_number, join_numbers
+from clearcall.scoring.number_words import REPEATS, UNITS, WORDS
+from clearcall.scoring.numbers import is_number, join_numbers
+from clearcall.scoring.numerals import Number
 from clearcall.scoring.types import SpanOffsets
 from clearcall.scoring.words import Kind, Piece, pieces
 
 _RUN = re.compile(r"\S+")
 _LONGEST_REPEAT = 4
 _new = tuple.__new__  # a third of the time of calling the class, once for every word
+_BEFORE_DIGITS = frozenset({"oh", "o", *REPEATS})
 _NO_NUMBERS: Mapping[int, Number] = {}
 
 
@@ -133,7 +135,9 @@ def _phrase(read: Sequence[Piece], at: int, phrases: Iterable[tuple[str, ...]]) 
 
 def _is_zero(read: Sequence[Piece], at: int, kept: Sequence[Piece]) -> bool:
     following = read[at + 1 : at + 3]
-    if not following or not (is_number(following[0]) or following[0].form in ("oh", "o")):
+    if kept and kept[-1].form in REPEATS:
+        return True
+    if not following or not (is_number(following[0]) or following[0].form in _BEFORE_DIGITS):
         return False
     if kept and is_number(kept[-1]):
         return True
@@ -141,7 +145,7 @@ def _is_zero(read: Sequence[Piece], at: int, kept: Sequence[Piece]) -> bool:
 
 
 def _is_digit(piece: Piece) -> bool:
-    return piece.form in UNITS or (piece.kind is Kind.NUMBER and len(piece.form) == 1)
+    return piece.form in UNITS or piece.form in REPEATS or (piece.kind is Kind.NUMBER and len(piece.form) == 1)
 
 
 def _join_letters(read: list[Piece]) -> list[Piece]:

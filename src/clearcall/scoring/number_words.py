@@ -7,7 +7,7 @@ def _numbered(words: str, first: int, step: int = 1) -> dict[str, int]:
     return {word: (first + place) * step for place, word in enumerate(words.split())}
 
 
-UNITS = _numbered("zero one two three four five six seven eight nine", 0)
+UNITS = _numbered("zero one two three four five six seven eight nine", 0) | {"nought": 0, "naught": 0}
 TEENS = _numbered("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 10)
 TENS = _numbered("twenty thirty forty fifty sixty seventy eighty ninety", 2, 10) | {"fourty": 40}
 SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
@@ -21,6 +21,7 @@ REPEATS = {"double": 2, "triple": 3}
 WORDS = frozenset({*UNITS, *TEENS, *TENS, *SCALES, *ORDINALS, *DECADES, "hundred"})
 MONTHS = tuple(_numbered("january february march april may june july august september october november december", 1))
 CURRENCIES = word_set("dollars pounds euros yen")
+CENTS = {"cents": "dollars", "pence": "pounds"}
 
 
 def ordinal_suffix(value: int) -> str:

@@ -90,6 +90,9 @@ _WHOLE: dict[str, tuple[str, ...]] = {
     "dr": ("doctor",),
     "dollar": ("dollars",),
     "cent": ("cents",),
+    "pound": ("pounds",),
+    "penny": ("pence",),
+    "euro": ("euros",),
     "an": ("a",),
 } | {word + "nt": (word, "not") for word in word_set("do did does is was were are have has had would could should")}
 _CACHED_LENGTH = 48

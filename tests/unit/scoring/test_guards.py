@@ -39,6 +39,8 @@ def test_a_changed_number_is_shown_as_said_and_as_written_with_both_places() -> 
         ("i have kids", "I have three kids."),
         ("on march third", "On March 4th."),
         ("fifteen percent", "50%"),
+        ("five five one two", "512"),
+        ("no it is thirty", "No, it is."),
     ],
 )
 def test_a_number_that_is_changed_added_or_dropped_is_flagged(said: str, cleaned: str) -> None:
@@ -55,6 +57,10 @@ def test_a_number_that_is_changed_added_or_dropped_is_flagged(said: str, cleaned
         ("three fifty", "$3.50"),
         ("but this one is uh she's here", "But she's here."),
         ("march third", "March 3rd"),
+        ("two two tablespoons", "2 tablespoons"),
+        ("a hundred and sixty no sorry a hundred and forty nine pounds", "£149"),
+        ("the thirty no the forty five thousand mile service", "The 45,000-mile service."),
+        ("ninety four pounds sixty", "£94.60"),
     ],
 )
 def test_a_number_in_another_form_or_said_again_in_a_restart_is_no_change(said: str, cleaned: str) -> None:
@@ -86,6 +92,7 @@ def test_a_negation_added_or_dropped_is_flagged(said: str, cleaned: str) -> None
         ("i can not go", "I can't go."),
         ("i wouldn't uh i definitely wouldn't dispute that", "I definitely wouldn't dispute that."),
         ("she's not she's not feeling great", "She's not feeling great."),
+        ("suffix b no d for delta", "Suffix D for delta."),
     ],
 )
 def test_a_contraction_or_a_restart_is_no_change_of_negation(said: str, cleaned: str) -> None:
@@ -160,6 +167,8 @@ def test_a_dropped_sentence_is_shown_as_it_was_said() -> None:
     [
         ("you don't see what you don't you can't know what you don't see", "You can't know what you don't see."),
         ("well you know i mean uh like basically it works", "It works."),
+        ("on the left hand side no sorry on the right hand side", "On the right-hand side."),
+        ("six six oh one four one sev seven", "Six six oh, one four one seven."),
         ("uh", ""),
         ("well", ""),
         ("", ""),

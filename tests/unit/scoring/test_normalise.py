@@ -58,6 +58,11 @@ def words_with_places(text: str) -> list[tuple[str, str]]:
         ("one second", "1 second"),
         ("sixty seventy percent", "60, 70%"),
         ("twenty-five", "25"),
+        ("oh seven seven double oh nine double oh uh one four two", "0770 0900 142"),
+        ("six thousand one hundred and ninety ninety three pounds and and fifty pence", "£6,193.50"),
+        ("a hundred and twel twelve thousand", "112,000"),
+        ("sixty one thousand and and forty", "61,040"),
+        ("ninety four pounds sixty", "£94.60"),
     ],
 )
 def test_spoken_and_written_numbers_have_one_form(spoken: str, written: str) -> None:
@@ -73,6 +78,7 @@ def test_spoken_and_written_numbers_have_one_form(spoken: str, written: str) -> 
         ("four thirty", "4:03"),
         ("two thousand nineteen", "2090"),
         ("five five five", "55"),
+        ("for forty dollars", "40 dollars"),
         ("oh that is it", "0 that is it"),
     ],
 )

@@ -24,13 +24,14 @@ def coverage(comparison: Comparison) -> Iterator[Flag]:
     for block in comparison.blocks:
         dropped = forms[block.source_from : block.source_to]
         content = sum(form not in comparison.lexicon.optional for form in dropped)
-        if (
-            len(dropped) < _DROPPED
-            or content < _DROPPED_CONTENT
-            or comparison.is_restart(block.source_from, block.source_to)
-        ):
+        if len(dropped) < _DROPPED or content < _DROPPED_CONTENT or _may_go(comparison, block):
             continue
         yield _flag(comparison, block, f"dropped: {comparison.source_words(block.source_from, block.source_to)}")
+
+
+def _may_go(comparison: Comparison, block: Block) -> bool:
+    share = 0.25 if comparison.is_taken_back(block) else 0.5
+    return comparison.is_restart(block.source_from, block.source_to, share=share)
 
 
 def _everything(comparison: Comparison) -> Block:

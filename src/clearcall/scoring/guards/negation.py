@@ -49,6 +49,8 @@ def _may_go(comparison: Comparison, block: Block, said: list[int]) -> bool:
     kept = [forms[place] for place in reach if place in comparison.kept]
     if all(forms[index] in kept for index in said):
         return True
+    if comparison.is_taken_back(block) and {forms[index] for index in said} == {"no"}:
+        return True
     return block.source_to - block.source_from > len(said) and comparison.is_restart(
         block.source_from, block.source_to, share=1.0
     )

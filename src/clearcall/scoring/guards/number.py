@@ -1,9 +1,9 @@
 """A number that was not said, or one that was said and is gone."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from clearcall.scoring.alignment import Block, Comparison
-from clearcall.scoring.numbers import Number
+from clearcall.scoring.numerals import Number, same_number, same_numbers
 from clearcall.scoring.types import Flag
 
 NAME = "number"
@@ -28,38 +28,22 @@ def number(comparison: Comparison) -> Iterator[Flag]:
 _Numbers = list[tuple[int, Number]]
 
 
-def _within(numbers: dict[int, Number] | object, first: int, last: int) -> _Numbers:
-    assert isinstance(numbers, dict)
+def _within(numbers: Mapping[int, Number], first: int, last: int) -> _Numbers:
     return [(index, numbers[index]) for index in range(first, last) if index in numbers]
 
 
 def _unmatched(written: _Numbers, said: _Numbers) -> tuple[_Numbers, _Numbers]:
-    if _same_digits([number for _, number in written], [number for _, number in said]):
+    if same_numbers([number for _, number in written], [number for _, number in said]):
         return [], []
     left: _Numbers = []
     remaining = list(said)
     for index, mine in written:
-        match = next((other for other in remaining if _equal(mine, other[1])), None)
+        match = next((other for other in remaining if same_number(mine, other[1])), None)
         if match is None:
             left.append((index, mine))
         else:
             remaining.remove(match)
     return left, remaining
-
-
-def _equal(written: Number, said: Number) -> bool:
-    return written.form in said.forms() or (written.digits == said.digits and _is_whole(written) and _is_whole(said))
-
-
-def _is_whole(number: Number) -> bool:
-    return number.loose or "." not in number.form
-
-
-def _same_digits(written: Sequence[Number], said: Sequence[Number]) -> bool:
-    """Whether the digits are the same in another grouping ("5 551 234" and "555 1234")."""
-    if not written or not said or not any(number.loose for number in (*written, *said)):
-        return False
-    return "".join(number.digits for number in written) == "".join(number.digits for number in said)
 
 
 def _flags(comparison: Comparison, block: Block, written: _Numbers, said: _Numbers) -> Iterator[Flag]:
@@ -78,11 +62,16 @@ def _flags(comparison: Comparison, block: Block, written: _Numbers, said: _Numbe
 
 
 def _may_go(comparison: Comparison, block: Block, index: int) -> bool:
-    """Whether a number is dropped for a restart, in which it is said twice, or is the pronoun "one"."""
+    """Whether a number is dropped for a restart, in which it is said twice or corrected, or is the pronoun "one"."""
     form = comparison.source.forms[index]
     if comparison.source_words(index, index + 1).casefold() == "one":
         return True
     reach = block.source_to - block.source_from + _REACH
     near = range(max(0, block.source_from - reach), block.source_to + reach)
-    kept = [comparison.source.forms[place] for place in near if place in comparison.kept]
-    return form in kept or any(other.startswith(form) for other in kept if other.isdigit())
+    kept = [place for place in near if place in comparison.kept]
+    if any(comparison.source.forms[place] == form for place in kept):
+        return True
+    numbers = [place for place in kept if place in comparison.source.numbers]
+    if any(comparison.source.forms[place].startswith(form) for place in numbers):
+        return True
+    return comparison.is_taken_back(block) and any(place >= block.source_to for place in numbers)
