@@ -146,6 +146,28 @@ async def test_a_handler_that_outlasts_the_drain_is_cancelled_and_its_message_de
     assert len(found) == 1
 
 
+async def test_one_hot_call_does_not_keep_the_calls_of_other_partitions_waiting(quick: Settings) -> None:
+    hot = [Chunk(call_id="hot", chunk_id=number, speaker=0, text="slow 0.02") for number in range(2000)]
+    others = chunks(calls=20, each=1)
+    await write(quick, Topic.CHUNKS, hot)
+    async with running([STAGE], quick) as (stage,):
+        async with asyncio.timeout(30):
+            while stage.counters.finished < 50:  # noqa: ASYNC110 - counters have no event
+                await asyncio.sleep(0.02)
+        await write(quick, Topic.CHUNKS, others)
+        found = await read(
+            quick, Topic.DRAFTS, wait_for=lambda all_: "hot/300" in {message.chunk.message_id for message, _ in all_}
+        )
+    ends = {message.chunk.message_id: record for message, record in found}
+    elsewhere = [
+        ends[chunk.message_id]
+        for chunk in others
+        if ends.get(chunk.message_id, ends["hot/0"]).partition != ends["hot/0"].partition
+    ]
+    assert elsewhere
+    assert max(record.timestamp for record in elsewhere) < ends["hot/250"].timestamp
+
+
 async def test_sigterm_finishes_what_runs_commits_it_and_ends_with_zero(quick: Settings) -> None:
     given = chunks(calls=30, each=20)
     await write(quick, Topic.CHUNKS, given)
