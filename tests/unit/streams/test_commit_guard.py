@@ -50,6 +50,15 @@ def test_whatever_is_asked_for_the_guard_holds(
         assert written.get(partition, -1) < offset <= committable[partition]
 
 
+async def test_a_worker_is_not_called_stalled_for_lack_of_fausts_own_acks(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(driver.AIOKafkaConsumerThread, "verify_event_path", lambda *given: asked.append(given))
+    consumer = StageApp.build("evaluator", Settings()).consumer
+    assert isinstance(consumer, GuardedConsumer)
+    consumer.verify_event_path(1e9, P)
+    assert asked == []
+
+
 def test_this_is_the_faust_that_the_guard_was_written_for() -> None:
     assert version("faust-streaming") == "0.15.3"
 
