@@ -20,6 +20,8 @@ from clearcall.scoring.words import Kind, Piece, pieces
 
 _RUN = re.compile(r"\S+")
 _LONGEST_REPEAT = 4
+_CACHED_LENGTH = 1000
+"""Characters up to which a text is remembered: a turn is read again as a neighbour of the next ones."""
 _new = tuple.__new__  # a third of the time of calling the class, once for every word
 _BEFORE_DIGITS = frozenset({"oh", "o", *REPEATS})
 _NO_NUMBERS: Mapping[int, Number] = {}
@@ -88,7 +90,6 @@ def _normalise(text: str, lexicon: Lexicon) -> Normalised:
     return Normalised(" ".join(forms), forms, starts, ends, tuple(places), numbers)
 
 
-_CACHED_LENGTH = 2000
 _cached = lru_cache(maxsize=512)(_normalise)
 
 

@@ -21,6 +21,10 @@ source (the speaker's own words around the turn, 2,400 characters).
 A false alarm is a flagged fragment of a faithful pair (a flag of the whole turn counts for each of its fragments).
 Recall is the share of unfaithful pairs that are flagged at all; where a method raises many false alarms, its recall
 means little.
+
+What the guards do not see, by choice or by nature: a single invented or exchanged word that is no name, number or
+negation (one new word is taken for a repair of grammar or of the recogniser); a dropped sentence that says again what
+stands beside it, like a restart; and another turn that consists of this turn's own words.
 """
 
 

@@ -19,7 +19,7 @@ _STRETCH = 20
 """Words within which new ones count together: a fragment of the paper's size."""
 
 _SENTENCE_END = re.compile(r"[.?!:\u2026\n\"\u201c]\W*\Z")
-_AUXILIARIES = word_set("is has are have had would will was were am be been do does did")
+_AUXILIARIES = word_set("ai is has are have had would will was were am be been do does did")
 _COMMON = _AUXILIARIES | word_set(
     """
     i you he she it we they me him her us them my your his its our their this that these those a the and but or
