@@ -17,6 +17,9 @@ from clearcall.scoring.matcher import ENVIRONMENT_VARIABLE, MatchPath, available
 PATHS: tuple[MatchPath, ...] = ("kernel", "library")
 
 
+needs_kernel = pytest.mark.skipif("kernel" not in available_paths(), reason="the kernel is not built: no compiler")
+
+
 @pytest.fixture(params=PATHS)
 def path(request: pytest.FixtureRequest) -> MatchPath:
     if request.param not in available_paths():
@@ -150,8 +153,21 @@ def _one_letter(_: random.Random) -> tuple[str, str]:
     return "a" * 20_000 + "b" + "a" * 20_000, "a" * 50_000
 
 
+@pytest.mark.parametrize("make", [speech, many_characters])
+def test_a_fragment_is_found_in_a_chunk_of_50000_characters(
+    make: Callable[[random.Random, int], str], path: MatchPath
+) -> None:
+    rng = random.Random(5)
+    source = make(rng, 50_000)
+    fragment = "Z" + source[40_000:40_050] + "Z" + source[40_050:40_100]
+    match = best_window(fragment, source, path=path)
+    assert match.score == pytest.approx(100 * 100 / 102)
+    assert match.start == 39_998
+
+
+@needs_kernel
 @pytest.mark.parametrize("texts", [_speech, _chinese, _one_letter])
-def test_chunks_of_50000_characters_are_matched(texts: Callable[[random.Random], tuple[str, str]]) -> None:
+def test_fragments_of_nearly_50000_characters_are_matched(texts: Callable[[random.Random], tuple[str, str]]) -> None:
     fragment, source = texts(random.Random(7))
     match = best_window(fragment, source, mode="decide")
     assert match.exact
@@ -182,7 +198,7 @@ def test_threads_match_side_by_side(path: MatchPath) -> None:
     assert found == [expected] * 4
 
 
-@pytest.mark.skipif("kernel" not in available_paths(), reason="the kernel is not built: there was no compiler")
+@needs_kernel
 def test_ctrl_c_ends_a_long_match_of_the_kernel() -> None:
     # Unrelated texts of two letters take minutes at this length; the signal comes while they are matched.
     code = (

@@ -54,10 +54,8 @@ static int32_t align(job *j, int32_t at) {
     return clamp(b.row - b.col, j->windows - 1);
 }
 
-/* A place in a table for three characters; that some share one only weakens what is told from it. */
-INLINE uint32_t trigram(const int32_t *last) {
-    return ((uint32_t)last[0] ^ (uint32_t)last[-1] << 4 ^ (uint32_t)last[-2] << 8) % PLACES;
-}
+/* The place of the last three characters in a table; that some share a place only weakens what is told from it. */
+INLINE uint32_t roll(uint32_t place, int32_t id) { return (place << 4 ^ (uint32_t)id) % PLACES; }
 
 /* Trigrams of window i that f has too. */
 INLINE int32_t shared(const job *j, int32_t i) { return j->hits[i + j->m - 1] - j->hits[i + 1]; }
@@ -70,9 +68,16 @@ static int32_t stride_end(const job *j, int32_t k) {
 VARIANTS static void count_trigrams(job *j) {
     uint8_t known[PLACES] = {0};
     int32_t seen = 0, *hits = j->hits;
-    for (int32_t c = 2; c < j->m; c++) known[trigram(j->f + c)] = 1;
-    hits[0] = hits[1] = 0;
-    for (int32_t r = 2; r < j->n; r++) hits[r] = seen += known[trigram(j->s + r)];
+    const int32_t *s = j->s;
+    uint32_t place = 0;
+    for (int32_t c = 0; c < j->m; c++) {
+        place = roll(place, j->f[c]);
+        if (c >= 2) known[place] = 1;
+    }
+    for (int32_t r = 0; r < j->n; r++) {
+        place = roll(place, s[r]);
+        hits[r] = seen += known[place];
+    }
     for (int32_t k = 0; k * STRIDE < j->windows; k++) {
         int32_t most = 0;
         for (int32_t i = k * STRIDE; i < stride_end(j, k); i++) most = shared(j, i) > most ? shared(j, i) : most;
@@ -99,7 +104,7 @@ static void guess(job *j) {
         at = align(j, at);
         int32_t got = solve_window(j, at);
         if (!j->failed) offer(j, at, got);
-        if (j->best_at >= 0 && j->best > j->m - j->m / 4) return;
+        if (j->best_at < 0 || j->best > j->m - j->m / 4) return;
     }
 }
 
@@ -130,7 +135,7 @@ static int32_t spacing(job *j, side t) {
         two_lcs(j, &samples[k], &samples[k + 1]);
         sum += samples[k].lcs + samples[k + 1].lcs;
     }
-    int32_t gap = 2 * (j->best - sum / SAMPLES - j->m / 64);
+    int32_t gap = 2 * (j->best - sum / SAMPLES - j->m / 32);
     return gap < j->m / 12 || gap < 2 ? 0 : gap;
 }
 
