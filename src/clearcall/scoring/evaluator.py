@@ -5,18 +5,16 @@ adds the guards. Both scores of a fragment are always recorded.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from clearcall.scoring import guards, sources
-from clearcall.scoring.alignment import Comparison, compare
-from clearcall.scoring.fragments import fragment_spans
+from clearcall.scoring import sources
+from clearcall.scoring.alignment import compare
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
-from clearcall.scoring.matcher import best_window, is_below
-from clearcall.scoring.normalise import Normalised, normalise
-from clearcall.scoring.types import GUARDS, Evaluation, Flag, Fragment, Match, Mode, Rules, SpanOffsets, Turn
+from clearcall.scoring.normalise import normalise
+from clearcall.scoring.restated import without_restarts
+from clearcall.scoring.scored import Heard, paper_fragments, strict_fragments, with_flags
+from clearcall.scoring.types import GUARDS, Evaluation, Fragment, Mode, Rules, Turn
 
 DEFAULT_RULES = Rules()
-_NO_WORDS = Match(100.0, 0, 0)
 
 
 def evaluate_turn(cleaned: str, own: int, source: Sequence[Turn], *, rules: Rules = DEFAULT_RULES) -> Evaluation:
@@ -38,11 +36,12 @@ def evaluate_turn(cleaned: str, own: int, source: Sequence[Turn], *, rules: Rule
     said = sources.around(own, source, rules.source_chars)
     turn = Turn(source[own].speaker, cleaned)
     if rules.mode == "paper":
-        return Evaluation(tuple(_paper_fragments(turn, own, said, rules)))
+        return Evaluation(tuple(paper_fragments(turn, own, said, rules)))
     comparison = compare(cleaned, source[own].text, rules.lexicon)
     others = sources.others_around(own, source, rules.source_chars)
-    fragments = _strict_fragments(turn, own, comparison.cleaned, (said, others), rules)
-    return _with_flags(fragments, [turn], [own], comparison, rules)
+    heard = Heard(said, others, without_restarts(comparison), said.own_start)
+    fragments = strict_fragments(turn, own, comparison.cleaned, heard, rules)
+    return with_flags(fragments, [turn], [own], comparison, rules)
 
 
 def evaluate(
@@ -77,20 +76,19 @@ def evaluate(
     rules = Rules(mode, threshold, words, overlap, guards=frozenset(enabled), lexicon=lexicon)
     said = {speaker: sources.spoken_by(speaker, source) for speaker in {turn.speaker for turn in (*cleaned, *source)}}
     if mode == "paper":
-        scored = [_paper_fragments(turn, index, said[turn.speaker], rules) for index, turn in enumerate(cleaned)]
+        scored = [paper_fragments(turn, index, said[turn.speaker], rules) for index, turn in enumerate(cleaned)]
         return Evaluation(tuple(fragment for fragments in scored for fragment in fragments))
     others = {speaker: sources.join([turn for turn in source if turn.speaker != speaker]) for speaker in said}
-    fragments: list[list[Fragment]] = []
-    for index, turn in enumerate(cleaned):
-        normal = normalise(turn.text, lexicon)
-        heard = said[turn.speaker], others[turn.speaker]
-        fragments.append(_strict_fragments(turn, index, normal, heard, rules))
     parts = []
-    for indices, text in _units(cleaned, source, said):
-        joined = sources.join([cleaned[index] for index in indices])
-        mine = [fragment for index in indices for fragment in fragments[index]]
-        comparison = compare(joined.text, text, lexicon)
-        parts.append(_with_flags(mine, [cleaned[index] for index in indices], indices, comparison, rules))
+    for indices, text, start in _units(cleaned, source, said):
+        turns = [cleaned[index] for index in indices]
+        comparison = compare(sources.join(turns).text, text, lexicon)
+        restated = without_restarts(comparison)
+        fragments: list[Fragment] = []
+        for index, turn in zip(indices, turns, strict=True):
+            heard = Heard(said[turn.speaker], others[turn.speaker], restated, start)
+            fragments += strict_fragments(turn, index, normalise(turn.text, lexicon), heard, rules)
+        parts.append(with_flags(fragments, turns, indices, comparison, rules))
     ordered = sorted(
         (f for part in parts for f in part.fragments), key=lambda fragment: (fragment.turn, fragment.start)
     )
@@ -99,119 +97,14 @@ def evaluate(
 
 def _units(
     cleaned: Sequence[Turn], source: Sequence[Turn], said: dict[int, sources.Source]
-) -> Iterable[tuple[list[int], str]]:
-    """What the guards compare: the indices of cleaned turns, and the source that they stand for."""
+) -> Iterable[tuple[list[int], str, int]]:
+    """What the guards compare: the indices of cleaned turns, the source that they stand for, and where it starts.
+
+    The start is in all that the speaker said.
+    """
     if [turn.speaker for turn in cleaned] == [turn.speaker for turn in source]:
-        yield from (([index], turn.text) for index, turn in enumerate(source))
+        starts = {speaker: iter(all_of_it.starts) for speaker, all_of_it in said.items()}
+        yield from (([index], turn.text, next(starts[turn.speaker])) for index, turn in enumerate(source))
         return
     for speaker in sorted(said):
-        yield [index for index, turn in enumerate(cleaned) if turn.speaker == speaker], said[speaker].text
-
-
-def _paper_fragments(turn: Turn, index: int, said: sources.Source, rules: Rules) -> list[Fragment]:
-    scored = []
-    for start, end in fragment_spans(turn.text, rules.words, rules.overlap):
-        text = turn.text[start:end]
-        match = best_window(text, said.text)
-        below = is_below(match, text, rules.threshold)
-        place = (match.start, match.end)
-        scored.append(
-            _fragment(turn, index, (start, end), said, place, score=match.score, paper_score=match.score, below=below)
-        )
-    return scored
-
-
-def _strict_fragments(
-    turn: Turn, index: int, normal: Normalised, heard: tuple[sources.Source, sources.Source], rules: Rules
-) -> list[Fragment]:
-    said, others = heard
-    scored = []
-    spoken = said.normalised(rules.lexicon)
-    for start, end in fragment_spans(turn.text, rules.words, rules.overlap):
-        text = turn.text[start:end]
-        paper = best_window(text, said.text)
-        compared = normal.slice(*normal.within(start, end))
-        match = best_window(compared, spoken.text) if compared else _NO_WORDS
-        below = bool(compared) and is_below(match, compared, rules.threshold)
-        place = spoken.original(match.start, match.end) if compared else (0, 0)
-        fragment = _fragment(
-            turn, index, (start, end), said, place, score=match.score, paper_score=paper.score, below=below
-        )
-        scored.append(_with_speaker_margin(fragment, compared, match, others, rules))
-    return scored
-
-
-def _fragment(
-    turn: Turn,
-    index: int,
-    span: SpanOffsets,
-    said: sources.Source,
-    place: SpanOffsets,
-    *,
-    score: float,
-    paper_score: float,
-    below: bool,
-) -> Fragment:
-    return Fragment(
-        turn=index,
-        speaker=turn.speaker,
-        text=turn.text[slice(*span)],
-        start=span[0],
-        end=span[1],
-        score=score,
-        paper_score=paper_score,
-        source_text=said.text[slice(*place)],
-        source_start=place[0],
-        source_end=place[1],
-        below_threshold=below,
-    )
-
-
-def _with_speaker_margin(
-    fragment: Fragment, compared: str, own: Match, others: sources.Source, rules: Rules
-) -> Fragment:
-    if guards.SPEAKER_MARGIN not in rules.guards or own.score + guards.MARGIN > 100 or not others.text:  # noqa: PLR2004 - the highest score
-        return fragment
-    other = best_window(
-        compared, others.normalised(rules.lexicon).text, mode="decide", threshold=own.score + guards.MARGIN
-    )
-    flag = guards.speaker_margin(own, other, (fragment.start, fragment.end))
-    return replace(fragment, flags=(flag,)) if flag else fragment
-
-
-def _with_flags(
-    fragments: list[Fragment], turns: Sequence[Turn], indices: Sequence[int], comparison: Comparison, rules: Rules
-) -> Evaluation:
-    """The fragments with the guards' flags at their places, and the flags that belong to none of them."""
-    if not comparison.blocks:
-        return Evaluation(tuple(fragments))
-    starts = sources.join(turns).starts
-    offset = dict(zip(indices, starts, strict=True))
-    local = [
-        flag for name, guard in guards.FRAGMENT_GUARDS.items() if name in rules.guards for flag in guard(comparison)
-    ]
-    whole = [flag for name, guard in guards.TURN_GUARDS.items() if name in rules.guards for flag in guard(comparison)]
-    if not local:
-        return Evaluation(tuple(fragments), tuple(whole))
-    placed: set[Flag] = set()
-    flagged = []
-    for fragment in fragments:
-        shift = offset[fragment.turn]
-        mine = [flag for flag in local if _touches(flag, fragment.start + shift, fragment.end + shift)]
-        placed.update(mine)
-        flagged.append(replace(fragment, flags=(*fragment.flags, *[_shifted(flag, -shift) for flag in mine])))
-    return Evaluation(tuple(flagged), tuple(whole + [flag for flag in local if flag not in placed]))
-
-
-def _touches(flag: Flag, start: int, end: int) -> bool:
-    if flag.cleaned is None:
-        return False
-    if flag.cleaned[0] == flag.cleaned[1]:
-        return start <= flag.cleaned[0] <= end
-    return flag.cleaned[0] < end and flag.cleaned[1] > start
-
-
-def _shifted(flag: Flag, shift: int) -> Flag:
-    if not shift or flag.cleaned is None:
-        return flag
-    return replace(flag, cleaned=(flag.cleaned[0] + shift, flag.cleaned[1] + shift))
+        yield [index for index, turn in enumerate(cleaned) if turn.speaker == speaker], said[speaker].text, 0

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clearcall.scoring.lexicon import Lexicon
 from clearcall.scoring.normalise import Normalised, normalise
@@ -11,11 +11,15 @@ from clearcall.scoring.types import SpanOffsets, Turn
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Some turns of one speaker, joined by a space; ``starts`` are the turns' places in ``text``."""
+    """Some turns of one speaker, joined by a space.
+
+    ``starts`` are the turns' places in ``text``; ``own_start`` is that of the turn that is scored.
+    """
 
     text: str
     turns: tuple[Turn, ...]
     starts: tuple[int, ...]
+    own_start: int = 0
 
     def normalised(self, lexicon: Lexicon) -> "NormalSource":
         """The same turns normalised one by one; a turn that comes again is not read again."""
@@ -75,7 +79,9 @@ def around(own: int, turns: Sequence[Turn], chars: int) -> Source:
     """
     speaker = turns[own].speaker
     same = [index for index, turn in enumerate(turns) if turn.speaker == speaker]
-    return join([turns[index] for index in _nearest(same, own, turns, chars)])
+    chosen = _nearest(same, own, turns, chars)
+    source = join([turns[index] for index in chosen])
+    return replace(source, own_start=source.starts[chosen.index(own)])
 
 
 def others_around(own: int, turns: Sequence[Turn], chars: int) -> Source:

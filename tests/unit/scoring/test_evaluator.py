@@ -83,6 +83,15 @@ def test_each_guard_can_be_switched_off() -> None:
     assert reasons(evaluate_turn(cleaned, 2, CALL, rules=Rules(guards=frozenset()))) == []
 
 
+def test_a_false_start_in_the_middle_does_not_lower_the_score_of_the_rest() -> None:
+    said = "it's it's called a stir fry pan and it and it fits right on your uh st- it fits right on your burner"
+    (fragment,) = evaluate_turn(
+        "It's called a stir fry pan and it fits right on your burner.", 0, [Turn(0, said)]
+    ).fragments
+    assert (fragment.score, fragment.flagged) == (100, False)
+    assert fragment.source_text == said[5:]
+
+
 def test_an_empty_answer_has_no_fragments_and_is_flagged_unless_nothing_was_said() -> None:
     assert evaluate_turn("", 2, CALL).fragments == ()
     assert evaluate_turn("", 2, CALL).flagged

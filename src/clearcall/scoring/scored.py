@@ -1,0 +1,148 @@
+"""Fragments with their scores, and the guards' flags put to their places."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from clearcall.scoring import guards, sources
+from clearcall.scoring.alignment import Comparison
+from clearcall.scoring.fragments import fragment_spans
+from clearcall.scoring.matcher import best_window, is_below
+from clearcall.scoring.normalise import Normalised
+from clearcall.scoring.types import Evaluation, Flag, Fragment, Match, Rules, SpanOffsets, Turn
+
+_HIGHEST = 100.0
+_NO_WORDS = Match(_HIGHEST, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a turn is scored against: its speaker's words, those of others, and itself without its restarts.
+
+    ``restated`` is ``None`` where it has none; ``own_start`` is the place in ``said`` of the text it was read from.
+    """
+
+    said: sources.Source
+    others: sources.Source
+    restated: Normalised | None
+    own_start: int
+
+
+def paper_fragments(turn: Turn, index: int, said: sources.Source, rules: Rules) -> list[Fragment]:
+    """The fragments of a turn by Algorithm 1, on the characters as given."""
+    scored = []
+    for start, end in fragment_spans(turn.text, rules.words, rules.overlap):
+        text = turn.text[start:end]
+        match = best_window(text, said.text)
+        below = is_below(match, text, rules.threshold)
+        place = (match.start, match.end)
+        scored.append(
+            _fragment(turn, index, (start, end), said, place, score=match.score, paper_score=match.score, below=below)
+        )
+    return scored
+
+
+def strict_fragments(turn: Turn, index: int, normal: Normalised, heard: Heard, rules: Rules) -> list[Fragment]:
+    """The fragments of a turn on normalised texts, with the speaker margin's flags."""
+    said = heard.said
+    scored = []
+    spoken = said.normalised(rules.lexicon)
+    for start, end in fragment_spans(turn.text, rules.words, rules.overlap):
+        text = turn.text[start:end]
+        paper = best_window(text, said.text)
+        compared = normal.slice(*normal.within(start, end))
+        match, place = _best(compared, spoken, heard)
+        below = bool(compared) and is_below(match, compared, rules.threshold)
+        fragment = _fragment(
+            turn, index, (start, end), said, place, score=match.score, paper_score=paper.score, below=below
+        )
+        scored.append(_with_speaker_margin(fragment, compared, match, heard.others, rules))
+    return scored
+
+
+def _best(compared: str, spoken: sources.NormalSource, heard: Heard) -> tuple[Match, SpanOffsets]:
+    """The best window of all that the speaker said, or of the turn without its restarts, and its place as given."""
+    if not compared:
+        return _NO_WORDS, (0, 0)
+    match = best_window(compared, spoken.text)
+    if match.score < _HIGHEST and heard.restated is not None:
+        restated = best_window(compared, heard.restated.text)
+        if restated.score > match.score:
+            start, end = heard.restated.original(restated.start, restated.end)
+            return restated, (heard.own_start + start, heard.own_start + end)
+    return match, spoken.original(match.start, match.end)
+
+
+def _fragment(
+    turn: Turn,
+    index: int,
+    span: SpanOffsets,
+    said: sources.Source,
+    place: SpanOffsets,
+    *,
+    score: float,
+    paper_score: float,
+    below: bool,
+) -> Fragment:
+    return Fragment(
+        turn=index,
+        speaker=turn.speaker,
+        text=turn.text[slice(*span)],
+        start=span[0],
+        end=span[1],
+        score=score,
+        paper_score=paper_score,
+        source_text=said.text[slice(*place)],
+        source_start=place[0],
+        source_end=place[1],
+        below_threshold=below,
+    )
+
+
+def _with_speaker_margin(
+    fragment: Fragment, compared: str, own: Match, others: sources.Source, rules: Rules
+) -> Fragment:
+    if guards.SPEAKER_MARGIN not in rules.guards or own.score + guards.MARGIN > _HIGHEST or not others.text:
+        return fragment
+    other = best_window(
+        compared, others.normalised(rules.lexicon).text, mode="decide", threshold=own.score + guards.MARGIN
+    )
+    flag = guards.speaker_margin(own, other, (fragment.start, fragment.end))
+    return replace(fragment, flags=(flag,)) if flag else fragment
+
+
+def with_flags(
+    fragments: list[Fragment], turns: Sequence[Turn], indices: Sequence[int], comparison: Comparison, rules: Rules
+) -> Evaluation:
+    """The fragments with the guards' flags at their places, and the flags that belong to none of them."""
+    if not comparison.blocks:
+        return Evaluation(tuple(fragments))
+    starts = sources.join(turns).starts
+    offset = dict(zip(indices, starts, strict=True))
+    local = [
+        flag for name, guard in guards.FRAGMENT_GUARDS.items() if name in rules.guards for flag in guard(comparison)
+    ]
+    whole = [flag for name, guard in guards.TURN_GUARDS.items() if name in rules.guards for flag in guard(comparison)]
+    if not local:
+        return Evaluation(tuple(fragments), tuple(whole))
+    placed: set[Flag] = set()
+    flagged = []
+    for fragment in fragments:
+        shift = offset[fragment.turn]
+        mine = [flag for flag in local if _touches(flag, fragment.start + shift, fragment.end + shift)]
+        placed.update(mine)
+        flagged.append(replace(fragment, flags=(*fragment.flags, *[_shifted(flag, -shift) for flag in mine])))
+    return Evaluation(tuple(flagged), tuple(whole + [flag for flag in local if flag not in placed]))
+
+
+def _touches(flag: Flag, start: int, end: int) -> bool:
+    if flag.cleaned is None:
+        return False
+    if flag.cleaned[0] == flag.cleaned[1]:
+        return start <= flag.cleaned[0] <= end
+    return flag.cleaned[0] < end and flag.cleaned[1] > start
+
+
+def _shifted(flag: Flag, shift: int) -> Flag:
+    if not shift or flag.cleaned is None:
+        return flag
+    return replace(flag, cleaned=(flag.cleaned[0] + shift, flag.cleaned[1] + shift))
