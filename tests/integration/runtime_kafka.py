@@ -10,6 +10,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
+from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Chunk, DeadLetter, Draft, Topic, decode, encode
 
@@ -25,7 +26,7 @@ def chunks(calls: int, each: int, text: str = "hello") -> list[Chunk]:
 
 
 async def write(settings: Settings, topic: Topic, records: Sequence[Chunk | Raw]) -> None:
-    producer = AIOKafkaProducer(bootstrap_servers=settings.kafka, max_request_size=1_048_588)
+    producer = AIOKafkaProducer(**client_arguments(settings), max_request_size=1_048_588)
     await producer.start()
     try:
         sends = []
@@ -40,7 +41,7 @@ async def write(settings: Settings, topic: Topic, records: Sequence[Chunk | Raw]
 async def read(settings: Settings, topic: Topic, *, wait_for: Any, seconds: float = 60) -> list[Any]:
     """All messages of ``topic`` once ``wait_for(messages)`` holds; fails after ``seconds``."""
     consumer = AIOKafkaConsumer(
-        settings.topic_prefix + topic, bootstrap_servers=settings.kafka, auto_offset_reset="earliest"
+        settings.topic_prefix + topic, **client_arguments(settings), auto_offset_reset="earliest"
     )
     await consumer.start()
     found: list[Any] = []

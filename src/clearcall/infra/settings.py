@@ -23,6 +23,7 @@ __all__ = ["SECRETS", "BadSettings", "Described", "Settings", "describe", "load"
 
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(gt=0)]
+Share = Annotated[float, Field(gt=0, le=1)]
 
 _HOST_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):[0-9]{1,5}")
 
@@ -30,10 +31,12 @@ _HOST_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):[0-9]{1,5}")
 class Settings(BaseSettings):
     """Everything that can be set; the field's name in capitals after ``CLEARCALL_`` is its environment variable.
 
-    A secret can also be the content of a file: ``CLEARCALL_DB_PASSWORD_FILE``, ``CLEARCALL_API_KEY_FILE``.
+    A secret can also be the content of a file: ``CLEARCALL_DB_PASSWORD_FILE``, ``CLEARCALL_KAFKA_PASSWORD_FILE``, ….
     """
 
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, env_ignore_empty=True, frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, env_ignore_empty=True, frozen=True, extra="forbid", hide_input_in_errors=True
+    )
 
     # Kafka
     kafka: str = Field("localhost:9092", description="bootstrap servers, host:port, comma separated")
@@ -41,11 +44,23 @@ class Settings(BaseSettings):
     group_prefix: str = Field("clearcall", description="put before every consumer group's name")
     partitions: Count = Field(12, description="partitions of every topic: the most workers a stage can use")
     replication: Count = Field(1, description="replicas of every topic; 3 in production")
+    kafka_security: Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"] = Field(
+        "plaintext", description="of the brokers' listener: TLS, a user, both or none"
+    )
+    kafka_sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-512"] = Field(
+        "SCRAM-SHA-512", description="how the user is proved; PLAIN sends the password itself"
+    )
+    kafka_user: str = Field("", description="where kafka_security is sasl_…; its password is a secret")
+    kafka_password: SecretStr = Field(SecretStr(""), description="of kafka_user")
+    kafka_ca_file: Path | None = Field(None, description="PEM of who signed the brokers; else the system's authorities")
+    kafka_cert_file: Path | None = Field(None, description="PEM of our own certificate, where brokers ask for one")
+    kafka_key_file: Path | None = Field(None, description="PEM of that certificate's key, without a passphrase")
 
     # ClickHouse
     db: str = Field("http://localhost:8123/clearcall", description="http(s)://host:port/database or chdb://path")
     db_user: str = Field("default", description="the server's user; its password is a secret")
     db_password: SecretStr = Field(SecretStr(""), description="of db_user")
+    db_ca_file: Path | None = Field(None, description="PEM of who signed an https server; else the usual authorities")
 
     # Consultant
     consultant: Literal["openai", "rules", "recorded"] = Field(
@@ -75,9 +90,14 @@ class Settings(BaseSettings):
     policy: Literal["restore", "keep"] = Field("restore", description="a chunk still flagged at the bound")
 
     # Delivery
-    in_flight: Count = Field(1000, description="most messages under way in one agent")
+    in_flight: Count = Field(1000, description="most messages under way in one stage")
+    in_flight_bytes: Count = Field(67_108_864, description="most bytes of messages under way in one stage")
     retries: Annotated[int, Field(ge=0)] = Field(3, description="of a failing message, before the dead letters")
+    dead_letter_run: Count = Field(50, description="unexpected failures in a row that stop the worker")
+    dead_letter_share: Share = Field(0.5, description="of the last 200 messages, failed or refused, that stops it")
+    unreadable_share: Share = Field(0.998, description="of the last 5,000 messages, not readable, that stops it")
     batch_rows: Count = Field(10_000, description="the sink inserts at this many messages")
+    batch_bytes: Count = Field(33_554_432, description="or this many bytes of them")
     batch_seconds: Seconds = Field(1.0, description="or this many seconds after the first")
     drain_timeout: Seconds = Field(20.0, description="seconds to finish work in flight on a rebalance")
     stop_timeout: Seconds = Field(25.0, description="seconds from SIGTERM to the end; under the orchestrator's 30")
@@ -85,6 +105,10 @@ class Settings(BaseSettings):
     session_timeout: Seconds = Field(10.0, description="seconds until a dead worker's partitions move")
 
     # What is seen
+    web_port: Annotated[int, Field(ge=0, le=65_535)] = Field(
+        0, description="a worker's /health/live, /health/ready and /metrics; 0 is off"
+    )
+    web_host: str = Field("127.0.0.1", description="address on which web_port listens; 0.0.0.0 is every one")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="events below it are left out")
     log_format: Literal["console", "json"] = Field("console", description="for a person, or one JSON object a line")
     log_text: bool = Field(False, description="let transcript text into logs")
@@ -104,7 +128,7 @@ class Settings(BaseSettings):
             raise ValueError("should begin with http://, https:// or chdb://")
         return value
 
-    @field_validator("recording", mode="before")
+    @field_validator("recording", "kafka_ca_file", "kafka_cert_file", "kafka_key_file", "db_ca_file", mode="before")
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:
         return None if value == "" else value
@@ -125,6 +149,14 @@ class Settings(BaseSettings):
     def _overlap_inside_fragment(self) -> Self:
         if self.fragment_overlap >= self.fragment_words:
             raise ValueError("fragment_overlap should be less than fragment_words")
+        return self
+
+    @model_validator(mode="after")
+    def _security_is_whole(self) -> Self:
+        if self.kafka_security.startswith("sasl") and not (self.kafka_user and self.kafka_password.get_secret_value()):
+            raise ValueError(f"kafka_security {self.kafka_security} needs kafka_user and kafka_password")
+        if self.kafka_key_file and not self.kafka_cert_file:
+            raise ValueError("kafka_key_file is the key of kafka_cert_file, which is not set")
         return self
 
     @classmethod

@@ -16,7 +16,7 @@ _SECTIONS = {
     "consultant": "The consultant",
     "mode": "Scoring",
     "in_flight": "Delivery",
-    "log_level": "What is seen",
+    "web_port": "What is seen",
 }
 """Each section by its first setting."""
 
@@ -25,8 +25,8 @@ _HEAD = f"""\
 # The environment ({ENV_PREFIX}KAFKA for kafka) is weaker than this file, flags are stronger.
 # Use it with: clearcall --config clearcall.toml ...   (or {ENV_PREFIX}CONFIG=clearcall.toml)
 #
-# Secrets are never kept here. Set {ENV_PREFIX}DB_PASSWORD and {ENV_PREFIX}API_KEY, or name files that hold them:
-# {ENV_PREFIX}DB_PASSWORD_FILE and {ENV_PREFIX}API_KEY_FILE.
+# Secrets are never kept here. Set {ENV_PREFIX}KAFKA_PASSWORD, {ENV_PREFIX}DB_PASSWORD and {ENV_PREFIX}API_KEY, or name
+# files that hold them: {ENV_PREFIX}KAFKA_PASSWORD_FILE, {ENV_PREFIX}DB_PASSWORD_FILE and {ENV_PREFIX}API_KEY_FILE.
 """
 
 

@@ -10,6 +10,7 @@ from faust.types import TP, EventT, StreamT
 from mode import ServiceT
 from yarl import URL
 
+from clearcall.infra.kafka.security import tls_context, with_tls, with_user
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Topic
 from clearcall.streams.faust_consumer import GuardedConsumer, GuardedTransport
@@ -46,6 +47,23 @@ _REBALANCE_SLACK_SECONDS = 10.0
 """More than the drain needs, so that a worker is back in its group before Kafka gives up on it."""
 
 
+def broker_credentials(settings: Settings) -> faust.SASLCredentials | faust.SSLCredentials | None:
+    """The settings' TLS and user as Faust takes them; its driver hands them on to both of its clients.
+
+    Raises:
+        BadSettings: a certificate or key cannot be read.
+    """
+    context = tls_context(settings) if with_tls(settings) else None
+    if with_user(settings):
+        return faust.SASLCredentials(
+            username=settings.kafka_user,
+            password=settings.kafka_password.get_secret_value(),
+            ssl_context=context,
+            mechanism=settings.kafka_sasl_mechanism,
+        )
+    return faust.SSLCredentials(context) if context else None
+
+
 class StageApp(faust.App):
     """A Faust app without tables, web server, leader topic or folders.
 
@@ -61,6 +79,7 @@ class StageApp(faust.App):
         app = cls(
             f"{settings.group_prefix}-{stage}",
             broker=[URL(f"kafka://{address.strip()}") for address in settings.kafka.split(",")],
+            broker_credentials=broker_credentials(settings),
             autodiscover=False,
             web_enabled=False,
             topic_allow_declare=False,

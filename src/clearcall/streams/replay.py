@@ -13,6 +13,7 @@ import structlog
 from aiokafka import AIOKafkaProducer
 
 from clearcall.agents.evaluator import Evaluator, build
+from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 from clearcall.schemas import (
     Attempt,
@@ -146,7 +147,7 @@ async def _sending(
     if dry_run:
         yield nothing
         return
-    producer = AIOKafkaProducer(bootstrap_servers=settings.kafka, acks="all")
+    producer = AIOKafkaProducer(**client_arguments(settings), acks="all")
     await producer.start()
     source = random.Random()  # noqa: S311 - jitter and trace ids, no secrets
 

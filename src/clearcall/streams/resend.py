@@ -9,6 +9,7 @@ import structlog
 from aiokafka import AIOKafkaProducer
 
 from clearcall.infra.clickhouse import LetterFilter
+from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 from clearcall.schemas import DeadLetter, DecodeError, Topic, decode
 from clearcall.streams.topic_reader import read_topic
@@ -55,7 +56,7 @@ async def resend(settings: Settings, letters: Sequence[DeadLetter]) -> Resent:
     truncated = tuple(dict.fromkeys(letter.message_id for letter in letters if letter.truncated))
     if not whole:
         return Resent((), truncated)
-    producer = AIOKafkaProducer(bootstrap_servers=settings.kafka, acks="all")
+    producer = AIOKafkaProducer(**client_arguments(settings), acks="all")
     await producer.start()
     try:
         acks = [await _send(producer, letter) for letter in whole.values()]

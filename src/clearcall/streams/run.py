@@ -14,6 +14,7 @@ from enum import StrEnum
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from clearcall.infra.clickhouse import stored_since
+from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Chunk, DecodeError, Topic, decode
 from clearcall.streams.calls import RawChunk
@@ -83,7 +84,7 @@ async def _own_topics(settings: Settings) -> AsyncIterator[None]:
 @asynccontextmanager
 async def _ends(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
     """A reader of the two topics on which a chunk can end, from their beginning, in no group."""
-    consumer = AIOKafkaConsumer(bootstrap_servers=settings.kafka, auto_offset_reset="earliest")
+    consumer = AIOKafkaConsumer(**client_arguments(settings), auto_offset_reset="earliest")
     await consumer.start()
     try:
         consumer.assign(
@@ -101,7 +102,7 @@ async def _ends(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
 async def _feed(settings: Settings, chunks: Sequence[RawChunk], progress: Progress) -> None:
     """Send all chunks in order, a group at a time, noting the place of each."""
     topic = settings.topic_prefix + Topic.CHUNKS
-    producer = AIOKafkaProducer(bootstrap_servers=settings.kafka, acks="all")
+    producer = AIOKafkaProducer(**client_arguments(settings), acks="all")
     await producer.start()
     try:
         for first in range(0, len(chunks), _FEED_GROUP):

@@ -5,6 +5,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer
 
+from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Topic
 from clearcall.streams.records import Partition, Record
@@ -21,7 +22,7 @@ async def read_topic(settings: Settings, topic: Topic) -> AsyncIterator[Record]:
     """
     consumer = AIOKafkaConsumer(
         settings.topic_prefix + topic,
-        bootstrap_servers=settings.kafka,
+        **client_arguments(settings),
         group_id=None,
         enable_auto_commit=False,
         auto_offset_reset="earliest",

@@ -151,6 +151,7 @@ def _open_server(address: Server, settings: Settings) -> "Client":
             password=settings.db_password.get_secret_value(),
             connect_timeout=max(1, round(settings.connect_timeout)),
             send_receive_timeout=_ANSWER_SECONDS,
+            ca_cert=str(settings.db_ca_file) if settings.db_ca_file else None,
             autogenerate_session_id=False,  # no temporary tables: without a session requests need no one's turn
             client_name="clearcall",
         )

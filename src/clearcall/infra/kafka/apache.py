@@ -3,7 +3,7 @@
 import base64
 import signal
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
@@ -36,15 +36,26 @@ class ApacheKafka:
     Args:
         brokers: how many, each a broker and a controller; three survive the death of one.
         properties: Kafka's own broker settings, over ours.
+        listeners: further ones, each by its security protocol (``SSL``, ``SASL_SSL``, …).
+        scram: passwords by user, for SCRAM-SHA-512. They are on a command line while the brokers are made.
     """
 
     name: ClassVar[str] = "Apache Kafka"
     session_timeout: ClassVar[float] = 10.0
 
-    def __init__(self, brokers: int = 1, properties: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        brokers: int = 1,
+        properties: Mapping[str, str] | None = None,
+        *,
+        listeners: Sequence[str] = (),
+        scram: Mapping[str, str] | None = None,
+    ) -> None:
         if brokers < 1:
             raise ValueError(f"a cluster of {brokers} brokers")
         self._given = dict(properties or {})
+        self._listeners = tuple(listeners)
+        self._scram = dict(scram or {})
         self._brokers = brokers
         self._ports: list[int] = []
         self._pids: dict[int, int] = {}
@@ -63,6 +74,10 @@ class ApacheKafka:
         """``host:port`` of every broker, comma separated."""
         return ",".join(f"127.0.0.1:{port}" for port in self._ports[: self._brokers])
 
+    def bootstrap_of(self, listener: str) -> str:
+        """``host:port`` of every broker at one of the further ``listeners``."""
+        return ",".join(f"localhost:{port}" for port in self._ports_of(listener))
+
     @property
     def pids(self) -> dict[int, int]:
         """The process id of each running broker, by its number from 0."""
@@ -78,7 +93,7 @@ class ApacheKafka:
         self._java = [maven.java(), *_JVM, "-cp", f"{maven.jars()}/*"]
         self._processes = Processes("clearcall-kafka-")
         try:
-            self._ports = free_ports(2 * self._brokers)
+            self._ports = free_ports((2 + len(self._listeners)) * self._brokers)
             self._write_properties()
             self._format()
             for broker in range(self._brokers):
@@ -127,6 +142,10 @@ class ApacheKafka:
     def _folder(self, broker: int) -> Path:
         return self._running().folder / f"broker-{broker}"
 
+    def _ports_of(self, listener: str) -> list[int]:
+        first = (2 + self._listeners.index(listener)) * self._brokers
+        return self._ports[first : first + self._brokers]
+
     def _launch(self, broker: int) -> None:
         folder = self._folder(broker)
         argv = [*self._java, "kafka.Kafka", str(folder / "server.properties")]
@@ -156,7 +175,9 @@ class ApacheKafka:
                 "-t",
                 f"A{cluster[1:]}",
             ]  # a leading dash would be an option
-            argv = [*self._java, *storage, "-c", str(folder / "server.properties")]
+            users = [f"SCRAM-SHA-512=[name={user},password={word}]" for user, word in self._scram.items()]
+            scram = [part for user in users for part in ("--add-scram", user)]
+            argv = [*self._java, *storage, "-c", str(folder / "server.properties"), *scram]
             running[broker] = self._running().start(argv, folder / "log")
         for broker, pid in running.items():
             if self._running().wait(pid, _FORMAT_TIMEOUT):
@@ -171,15 +192,20 @@ class ApacheKafka:
             (folder / "server.properties").write_text("\n".join(lines) + "\n")
 
     def _properties(self, broker: int) -> dict[str, str]:
-        control = self._ports[self._brokers :]
+        control = self._ports[self._brokers : 2 * self._brokers]
+        further = [f"{listener}://localhost:{self._ports_of(listener)[broker]}" for listener in self._listeners]
+        clients = ",".join([f"PLAINTEXT://127.0.0.1:{self._ports[broker]}", *further])
         copies = min(self._brokers, 3)
         return {
             "process.roles": "broker,controller",
             "node.id": str(broker),
             "controller.quorum.voters": ",".join(f"{node}@127.0.0.1:{port}" for node, port in enumerate(control)),
             "controller.listener.names": "CONTROLLER",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self._ports[broker]},CONTROLLER://127.0.0.1:{control[broker]}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self._ports[broker]}",
+            "listeners": f"{clients},CONTROLLER://127.0.0.1:{control[broker]}",
+            "advertised.listeners": clients,
+            "listener.security.protocol.map": ",".join(
+                ["CONTROLLER:PLAINTEXT", "PLAINTEXT:PLAINTEXT", *(f"{kind}:{kind}" for kind in self._listeners)]
+            ),
             "log.dirs": str(self._folder(broker) / "data"),
             "num.partitions": "4",
             "default.replication.factor": str(copies),
