@@ -7,9 +7,8 @@ from clearcall.scoring.types import Flag
 
 NAME = "coverage"
 
-_DROPPED = 5
-_DROPPED_CONTENT = 4
-"""Words in a row, without fillers and what is said again, that make a dropped sentence."""
+_DROPPED = 4
+"""Words in a row that make a dropped sentence: none a filler, optional, or said again right after."""
 
 
 def coverage(comparison: Comparison) -> Iterator[Flag]:
@@ -24,7 +23,7 @@ def coverage(comparison: Comparison) -> Iterator[Flag]:
     for block in comparison.blocks:
         dropped = forms[block.source_from : block.source_to]
         content = sum(form not in comparison.lexicon.optional for form in dropped)
-        if len(dropped) < _DROPPED or content < _DROPPED_CONTENT or _may_go(comparison, block):
+        if content < _DROPPED or _may_go(comparison, block):
             continue
         yield _flag(comparison, block, f"dropped: {comparison.source_words(block.source_from, block.source_to)}")
 
