@@ -7,8 +7,8 @@ import base64
 import re
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
@@ -28,16 +28,25 @@ _FORMAT = re.compile(rb"\s+FORMAT\s+(\w+)\s*$", re.IGNORECASE)
 _INSERT = re.compile(rb"(INSERT INTO .*?)\s+FORMAT\s+(\w+)\s*\n", re.IGNORECASE | re.DOTALL)
 _CODE = re.compile(r"Code: (\d+)")
 
+Around = Callable[[bytes], AbstractContextManager[None]]
+"""What a test puts around the run of a statement: time, a ``RuntimeError`` of the engine, or ``NoAnswer``."""
+
+
+class NoAnswer(Exception):
+    """The connection ends without an answer; raised behind the statement, it has been run all the same."""
+
 
 @contextmanager
-def clickhouse_over_http(folder: Path, port: int = 0) -> Iterator[str]:
+def clickhouse_over_http(
+    folder: Path, port: int = 0, around: Around = lambda _statement: nullcontext()
+) -> Iterator[str]:
     """Serve the engine in ``folder`` on ``port``, or a free one; gives ``host:port``. User ``default``."""
     kept = chdb.connect(str(folder))  # the engine lives as long as a connection does
     lock = threading.Lock()
 
     class Handler(_Handler):
         def run(self, sql: bytes, parameters: dict[str, str]) -> bytes:
-            with lock:
+            with around(sql), lock:
                 return _run(str(folder), sql, parameters)
 
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
@@ -73,6 +82,9 @@ class _Handler(BaseHTTPRequestHandler):
         except RuntimeError as error:
             code = _CODE.search(str(error))
             self._answer(500, str(error).encode(), code[1] if code else "0")
+            return
+        except NoAnswer:
+            self.close_connection = True
             return
         self._answer(200, answer)
 

@@ -36,6 +36,8 @@ async def serving(answer: Callable[[dict[str, Any]], Any]) -> AsyncIterator[str]
 
     async def chat(request: web.Request) -> web.StreamResponse:
         made = answer(await request.json())
+        if isinstance(made, Awaitable):
+            made = await made
         return made if isinstance(made, web.StreamResponse) else web.json_response(made)
 
     async def models(_request: web.Request) -> web.StreamResponse:
