@@ -103,37 +103,41 @@ async def record(
     ``path`` has and asks only for those that it lacks, such as corrections that another scoring wants.
 
     Raises:
-        Unavailable: the model does not answer; nothing is written.
+        Unavailable: the model does not answer; what an earlier pass recorded is written.
         UnreadableRecording: ``extend``, and there is no recording by the same model and prompts.
     """
     recorder = Recorder(backend_of(settings), kept=_kept(path, settings.model) if extend else {})
     consultant = build(settings, recorder)
+    other = settings.model_copy(update={"mode": "paper" if settings.mode == "strict" else "strict"})
     try:
-        loop = await run_loop(consultant, settings, calls)
-        other = settings.model_copy(update={"mode": "paper" if settings.mode == "strict" else "strict"})
-        await run_loop(consultant, other, calls)
-        label = recorder.info(0)
-        header = Header(
-            model=label.model,
-            server=await _server(settings.urls[0]),
-            quantisation=quantisation,
-            settings={
-                "temperature": 0,
-                "max_tokens": "by the length of the source",
-                "window_words": settings.window_words,
-                "context_words": settings.context_words,
-                "mode": settings.mode,
-                "threshold": settings.threshold,
-            },
-            decoding=DECODING,
-            prompt_versions=(CLEAN, CORRECT),
-            recorded_at=now().isoformat(timespec="seconds"),
-            clearcall_version=__version__,
-        )
+        loops = []
+        for pass_settings in (settings, other):
+            loops.append(await run_loop(consultant, pass_settings, calls))
+            header = await _label(settings, recorder.info(0).model, quantisation, now())
+            write(path, header, list(recorder.answers.values()))
     finally:
         await consultant.close()
-    write(path, header, list(recorder.answers.values()))
-    return loop
+    return loops[0]
+
+
+async def _label(settings: Settings, model: str, quantisation: str, now: datetime) -> Header:
+    return Header(
+        model=model,
+        server=await _server(settings.urls[0]),
+        quantisation=quantisation,
+        settings={
+            "temperature": 0,
+            "max_tokens": "by the length of the source",
+            "window_words": settings.window_words,
+            "context_words": settings.context_words,
+            "mode": settings.mode,
+            "threshold": settings.threshold,
+        },
+        decoding=DECODING,
+        prompt_versions=(CLEAN, CORRECT),
+        recorded_at=now.isoformat(timespec="seconds"),
+        clearcall_version=__version__,
+    )
 
 
 def _kept(path: Path, model: str) -> dict[Place, Recorded]:
