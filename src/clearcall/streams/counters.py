@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Counters:
-    """Counts since the stage started, but for ``in_flight`` and ``lag``, which are of now.
+    """Counts since the stage started, but for ``in_flight…`` and ``lag``, which are of now.
 
     ``active_at`` is when anything last happened that shows life: a message taken, an attempt made, a message
     finished (seconds of the runtime's clock).
@@ -19,6 +19,7 @@ class Counters:
     retried: int = 0
     repeated: int = 0  # delivered twice within one assignment and handled once
     in_flight: int = 0
+    in_flight_bytes: int = 0
     lag: int = 0
     rebalances: int = 0
     active_at: float = 0.0

@@ -1,6 +1,7 @@
 """One Faust app per stage: its topics as raw bytes into the ordered runtime, and the runtime's messages out."""
 
 from collections.abc import Awaitable, Iterable
+from collections.abc import Set as AbstractSet
 from typing import Any, Self
 
 import faust
@@ -159,6 +160,17 @@ class StageApp(faust.App):
     def resume(self, partition: Partition) -> None:
         """Fetch ``partition`` again."""
         self.guarded.on_buffer_drop(TP(*partition))
+
+    def pause_all(self) -> None:
+        """Fetch nothing more."""
+        for tp in self.guarded.assignment():
+            self.guarded.on_buffer_full(tp)
+
+    def resume_all(self, but: AbstractSet[Partition]) -> None:
+        """Fetch every partition again that is not to stay paused."""
+        for tp in self.guarded.assignment():
+            if Partition(tp.topic, tp.partition) not in but:
+                self.guarded.on_buffer_drop(tp)
 
     def committable(self) -> dict[Partition, int]:
         """What the runtime has finished, per partition."""

@@ -60,11 +60,6 @@ class PartitionOffsets:
             return self._order[0]
         return self._top + 1 if self._top >= 0 else None
 
-    @property
-    def under_way(self) -> int:
-        """Messages begun and not finished."""
-        return len(self._open)
-
 
 class Offsets:
     """The offsets of one assignment of partitions.
@@ -104,11 +99,6 @@ class Offsets:
         """Per partition, the offset to continue from after a crash."""
         found = {partition: offsets.committable for partition, offsets in self._partitions.items()}
         return {partition: offset for partition, offset in found.items() if offset is not None}
-
-    def under_way(self, partition: Partition) -> int:
-        """Messages of ``partition`` begun and not finished."""
-        offsets = self._partitions.get(partition)
-        return offsets.under_way if offsets else 0
 
     def lowest_unfinished(self, partition: Partition) -> int | None:
         """The lowest offset under way in ``partition``."""

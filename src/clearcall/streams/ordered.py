@@ -7,18 +7,30 @@ offsets say what may be committed. The work in flight is bounded: ``take`` retur
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 import structlog
 
 from clearcall.schemas import DecodeError, Headers, Incoming, decode
 from clearcall.streams.counters import Counters
+from clearcall.streams.limit import Tally
 from clearcall.streams.offsets import Offsets
 from clearcall.streams.records import Partition, Record, Taken
 from clearcall.streams.retry import Abandoned, Patience
+from clearcall.streams.room import Room
 from clearcall.streams.settling import Settling
 
 log = structlog.get_logger()
+
+_SCARCE = 0.5
+"""Share of the room from which one partition must not have too much of it."""
+
+_HOT = 0.25
+"""Share of the room at which a partition is paused then."""
+
+_COOL = 0.125
+"""Share at which it is fetched again: half, so that it does not start and stop with every message."""
 
 _CANCEL_SECONDS = 1.0
 """For cancelled handlers to end; a handler that swallows its cancellation is left behind, and said so."""
@@ -50,13 +62,19 @@ class Flow(Protocol):
     def resume(self, partition: Partition) -> None:
         """Fetch it again."""
 
+    def pause_all(self) -> None:
+        """Fetch nothing more."""
+
+    def resume_all(self, but: AbstractSet[Partition]) -> None:
+        """Fetch all again that is not to stay paused."""
+
 
 class Ordered:
     """One stage's messages, from the record to the committable offset.
 
     Args:
         shape: builds the shape, given what to call when a message may be acked.
-        in_flight: most messages under way.
+        room: bounds what is under way.
         clock: seconds that only grow.
     """
 
@@ -67,23 +85,26 @@ class Ordered:
         patience: Patience,
         counters: Counters,
         *,
-        in_flight: int,
+        room: Room,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.counters = counters
         self._shape = shape(self._finish)
         self._settling = settling
         self._patience = patience
-        self._in_flight = in_flight
+        self._room = room
         self._clock = clock
         self._offsets = Offsets()
         self._flow: Flow | None = None
         self._paused: set[Partition] = set()
-        self._room = asyncio.Event()
-        self._room.set()
         self._burials: set[asyncio.Task[None]] = set()
         self._closed = False
         counters.active_at = clock()
+
+    @property
+    def tally(self) -> Tally:
+        """How messages ended, against the limit of dead letters."""
+        return self._settling.tally
 
     def steer(self, flow: Flow) -> None:
         """Give the runtime the means to slow a partition down: one hot key must not fill the room of all others."""
@@ -98,14 +119,14 @@ class Ordered:
             return
         counters = self.counters
         counters.received += 1
-        counters.in_flight += 1
         counters.active_at = self._clock()
+        self._room.enter(record)
+        self._count_room()
         self._start(record)
-        if counters.in_flight * 2 >= self._in_flight:
+        if self._room.used >= _SCARCE:
             self._slow_down(record.partition)
-        if counters.in_flight >= self._in_flight:
-            self._room.clear()
-            await self._room.wait()
+        if not self._room.has_space:
+            await self._wait_for_space()
 
     def committable(self) -> dict[Partition, int]:
         """Per partition the offset to commit: that of the lowest message under way, or behind the last one."""
@@ -142,17 +163,19 @@ class Ordered:
         self._paused.clear()
         self._shape.reset()
         self._patience.renew()
-        self.counters.in_flight = 0
+        self._room.clear()
+        self._count_room()
         self.counters.rebalances += 1
-        self._room.set()
 
     def _start(self, record: Record) -> None:
         headers = Headers.parse(record.headers)
         try:
             message = decode(record.topic.message_type, record.value, headers.schema)
         except DecodeError as error:
+            self.tally.arrived(readable=False)
             self._spawn(self._bury(record, error.reason, str(error)))
             return
+        self.tally.arrived(readable=True)
         self._shape.put(Taken(record, Incoming(message, headers), self._offsets.generation))
 
     async def _bury(self, record: Record, reason: str, detail: str) -> None:
@@ -172,24 +195,36 @@ class Ordered:
         self._offsets.finish(record.partition, record.offset, generation)
         counters = self.counters
         counters.finished += 1
-        counters.in_flight -= 1
         counters.active_at = self._clock()
-        if counters.in_flight < self._in_flight:
-            self._room.set()
+        self._room.leave(record)
+        self._count_room()
         if record.partition in self._paused:
             self._speed_up(record.partition)
 
+    async def _wait_for_space(self) -> None:
+        """Where bytes are short nothing is fetched meanwhile: what waits in front of us is large, too."""
+        stops = self._flow is not None and self._room.short_of_bytes
+        if self._flow is not None and stops:
+            self._flow.pause_all()
+        await self._room.wait()
+        if self._flow is not None and stops:
+            self._flow.resume_all(self._paused)
+
     def _slow_down(self, partition: Partition) -> None:
-        """Pause a partition that has a quarter of all room to itself while room is scarce."""
-        if self._flow is not None and self._offsets.under_way(partition) * 4 >= self._in_flight:
+        """Pause a partition that has much of all room to itself while room is scarce."""
+        if self._flow is not None and self._room.used_by(partition) >= _HOT:
             # Said again with every message: a consumer may resume by itself.
             self._paused.add(partition)
             self._flow.pause(partition)
 
     def _speed_up(self, partition: Partition) -> None:
-        if self._flow is not None and self._offsets.under_way(partition) * 8 <= self._in_flight:
+        if self._flow is not None and self._room.used_by(partition) <= _COOL:
             self._paused.discard(partition)
             self._flow.resume(partition)
+
+    def _count_room(self) -> None:
+        self.counters.in_flight = self._room.messages_in
+        self.counters.in_flight_bytes = self._room.bytes_in
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -54,6 +55,15 @@ class Patience:
                 over.cancel()
         if self._over.is_set():
             raise Abandoned
+
+    async def hold(self) -> NoReturn:
+        """Wait for the end of the assignment: for what must neither go on nor be acked.
+
+        Raises:
+            Abandoned: it has come.
+        """
+        await self._over.wait()
+        raise Abandoned
 
     def end(self) -> None:
         """Wake everything that waits: it gets ``Abandoned``."""

@@ -10,9 +10,11 @@ from clearcall.infra.settings import Settings
 from clearcall.streams.counters import Counters
 from clearcall.streams.faust_app import StageApp
 from clearcall.streams.in_batches import InBatches
+from clearcall.streams.limit import DeadLetterLimit, Tally
 from clearcall.streams.ordered import Ordered, Shape
 from clearcall.streams.per_key import Finish, Lane, PerKey
 from clearcall.streams.retry import Backoff, Patience
+from clearcall.streams.room import Room
 from clearcall.streams.sending import Produce, Sender
 from clearcall.streams.settling import Settling
 from clearcall.streams.stages import BuiltAgents, ShapeKind, Stage
@@ -32,18 +34,27 @@ def ordered(
     counters = Counters()
     patience = Patience(Backoff(), source)
     sender = Sender(produce, settings.topic_prefix, patience, source, counters)
-    settling = Settling(stage.name, sender, patience, counters, retries=settings.retries)
-    in_flight = settings.in_flight
+    tally = Tally(DeadLetterLimit.of(settings))
+    settling = Settling(stage.name, sender, patience, counters, tally, retries=settings.retries)
+    room = Room(settings.in_flight, settings.in_flight_bytes)
     if stage.shape is ShapeKind.IN_BATCHES:
-        in_flight = max(in_flight, _INSERTS_AHEAD * settings.batch_rows)
-    return Ordered(_shape(stage, agents, settings, settling), settling, patience, counters, in_flight=in_flight)
+        room = Room(
+            max(settings.in_flight, _INSERTS_AHEAD * settings.batch_rows),
+            max(settings.in_flight_bytes, _INSERTS_AHEAD * settings.batch_bytes),
+        )
+    return Ordered(_shape(stage, agents, settings, settling), settling, patience, counters, room=room)
 
 
 def _shape(stage: Stage, agents: BuiltAgents, settings: Settings, settling: Settling) -> Callable[[Finish], Shape]:
     if stage.shape is ShapeKind.IN_BATCHES:
         agent = next(iter(agents.by_topic.values()))
         return lambda finish: InBatches(
-            agent, settling, finish, rows=settings.batch_rows, seconds=settings.batch_seconds
+            agent,
+            settling,
+            finish,
+            rows=settings.batch_rows,
+            size=settings.batch_bytes,
+            seconds=settings.batch_seconds,
         )
     limit = stage.limit(settings)
     lanes = {
@@ -59,6 +70,10 @@ class StageFailed(RuntimeError):
 
 class StageStalled(StageFailed):
     """A stage is alive but out of its group, or behind and not moving."""
+
+
+class TooManyDeadLetters(StageFailed):
+    """So much fails that the fault is probably not the messages'; what is not acked stays where it is."""
 
 
 class RunningStage:
@@ -96,10 +111,14 @@ class RunningStage:
 
         Raises:
             StageFailed: the Faust app crashed.
+            TooManyDeadLetters: the limit is reached.
             StageStalled: the watchdog has given up on it.
         """
         if self.app.crashed:
             raise StageFailed(f"{self.name} crashed: {self.app.crash_reason!r}")
+        limit = self.ordered.tally.reason
+        if limit is not None:
+            raise TooManyDeadLetters(f"{self.name}: {limit}")
         self.counters.lag = self.app.lag()
         reason = self._watchdog.verdict(
             member=self.app.is_member(),

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -10,6 +11,7 @@ from clearcall.agents.protocol import Agent, Poison, Unavailable
 from clearcall.schemas import Headers, Outgoing, Oversize, Topic
 from clearcall.streams.counters import Counters
 from clearcall.streams.dead_letter import dead_letter
+from clearcall.streams.limit import Outcome, Tally
 from clearcall.streams.records import Record, Taken
 from clearcall.streams.retry import Abandoned, Patience
 from clearcall.streams.sending import Encoded, Sender
@@ -19,11 +21,20 @@ log = structlog.get_logger()
 _ERROR_CHARS = 500
 
 
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    outcome: Outcome
+    reason: str
+    detail: str
+    errors: Sequence[str]
+
+
 class Settling:
     """Takes batches to their end for one stage.
 
     Args:
         stage: the stage's name, for dead letters and logs.
+        tally: told how messages end; once it has a reason to stop, no dead letter is written any more.
         retries: attempts after the first for an error that is neither ``Poison`` nor ``Unavailable``.
         clock: seconds that only grow; ``now`` is seconds of the epoch.
     """
@@ -34,6 +45,7 @@ class Settling:
         sender: Sender,
         patience: Patience,
         counters: Counters,
+        tally: Tally,
         *,
         retries: int,
         clock: Callable[[], float] = time.monotonic,
@@ -43,6 +55,7 @@ class Settling:
         self._sender = sender
         self._patience = patience
         self._counters = counters
+        self.tally = tally
         self._retries = retries
         self._clock = clock
         self._now = now
@@ -69,16 +82,17 @@ class Settling:
                 self._log("agent.unavailable", batch, error.reason, outages, error)
                 await self._patience.wait(outages)
             except (Poison, Oversize) as error:
-                await self._give_up(agent, batch, error.reason, str(error), errors)
+                await self._give_up(agent, batch, _Failure(Outcome.REFUSED, error.reason, str(error), errors))
                 return
             except Exception as error:  # noqa: BLE001 - an exception that left here would take the stage with it
                 errors.append(f"{type(error).__name__}: {error}"[:_ERROR_CHARS])
                 self._log("agent.failed", batch, type(error).__name__, len(errors), error)
                 if len(errors) > self._retries:
-                    await self._give_up(agent, batch, "failed", errors[-1], errors)
+                    await self._give_up(agent, batch, _Failure(Outcome.FAILED, "failed", errors[-1], errors))
                     return
                 await self._patience.wait(len(errors))
             else:
+                self.tally.ended(Outcome.HANDLED, len(batch))
                 return
             self._counters.retried += 1
 
@@ -86,8 +100,10 @@ class Settling:
         """Return when the dead letter of ``record`` is written; a dead letter itself is logged and counted only.
 
         Raises:
-            Abandoned: the assignment ended before it was written.
+            Abandoned: the assignment ended before it was written, or the limit of dead letters is reached.
         """
+        if self.tally.reason is not None:
+            await self._patience.hold()
         place = {"topic": record.partition.topic, "partition": record.partition.number, "offset": record.offset}
         if record.topic is Topic.DEAD_LETTERS:
             self._counters.dropped += 1
@@ -101,11 +117,10 @@ class Settling:
         self._counters.died(reason)
         log.warning("dead_letter.written", stage=self._stage, reason=reason, **place)
 
-    async def _give_up(
-        self, agent: Agent[Any], batch: Sequence[Taken], reason: str, detail: str, errors: Sequence[str]
-    ) -> None:
+    async def _give_up(self, agent: Agent[Any], batch: Sequence[Taken], failure: _Failure) -> None:
         if len(batch) == 1:
-            await self.bury(batch[0].record, reason, detail, errors)
+            self.tally.ended(failure.outcome)
+            await self.bury(batch[0].record, failure.reason, failure.detail, failure.errors)
             return
         middle = len(batch) // 2
         await self.settle(agent, batch[:middle])

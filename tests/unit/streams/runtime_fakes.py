@@ -10,13 +10,16 @@ from clearcall.agents.protocol import Agent
 from clearcall.schemas import Chunk, Cleaned, ConsultantInfo, Incoming, Outgoing, Status, Topic, encode
 from clearcall.streams.counters import Counters
 from clearcall.streams.in_batches import InBatches
+from clearcall.streams.limit import DeadLetterLimit, Tally
 from clearcall.streams.ordered import Ordered
 from clearcall.streams.per_key import Lane, PerKey
 from clearcall.streams.records import Partition, Record
 from clearcall.streams.retry import Backoff, Patience
+from clearcall.streams.room import Room
 from clearcall.streams.sending import Produce, Sender
 from clearcall.streams.settling import Settling
 
+NO_LIMIT = DeadLetterLimit(run=1_000_000_000, window=1_000_000_000, unreadable_window=1_000_000_000)
 CHUNKS = Partition("transcripts.chunks", 0)
 INFO = ConsultantInfo(backend="echo", model="none", prompt_version="1")
 
@@ -117,9 +120,12 @@ def bench(
     *,
     retries: int = 2,
     in_flight: int = 100,
+    in_flight_bytes: int = 1_000_000_000,
+    limit_of_letters: DeadLetterLimit | None = None,
     weight: Callable[[Any], int] = lambda _message: 1,
     limit: int = 1,
     rows: int | None = None,
+    size: int = 1_000_000_000,
     seconds: float = 1.0,
     batch_sleep: Callable[[float], Awaitable[None]] | None = None,
     produce: Produce | None = None,
@@ -129,16 +135,25 @@ def bench(
     patience = Patience(Backoff(), source, time.sleep)
     sender = Sender(produce or kafka.produce, "", patience, source, counters)
     settling = Settling(
-        "consultant", sender, patience, counters, retries=retries, clock=time.clock, now=lambda: 1_700_000_000.0
+        "consultant",
+        sender,
+        patience,
+        counters,
+        Tally(limit_of_letters or NO_LIMIT),
+        retries=retries,
+        clock=time.clock,
+        now=lambda: 1_700_000_000.0,
     )
 
     def shape(finish: Any) -> Any:
         if rows is not None:
-            return InBatches(handler, settling, finish, rows=rows, seconds=seconds, sleep=batch_sleep or time.sleep)
+            return InBatches(
+                handler, settling, finish, rows=rows, size=size, seconds=seconds, sleep=batch_sleep or time.sleep
+            )
         lane = Lane(handler, weight, limit)
         return PerKey(dict.fromkeys(Topic, lane), settling, finish)
 
-    ordered = Ordered(shape, settling, patience, counters, in_flight=in_flight, clock=time.clock)
+    ordered = Ordered(shape, settling, patience, counters, room=Room(in_flight, in_flight_bytes), clock=time.clock)
     return Bench(kafka, time, counters, patience, settling, ordered)
 
 

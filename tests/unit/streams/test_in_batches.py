@@ -43,6 +43,24 @@ async def test_a_full_batch_is_inserted_without_waiting_for_the_clock() -> None:
     assert inserts.batches == [[0, 1, 2]]
 
 
+async def test_a_batch_of_large_messages_is_full_by_their_bytes() -> None:
+    inserts = Inserts()
+    it = bench(inserts, rows=1000, size=10_000, batch_sleep=never)
+    for offset in range(6):
+        await it.ordered.take(record(offset, chunk(chunk_id=offset, text="x" * 4000)))
+    await until(lambda: it.counters.finished == 6)
+    assert inserts.batches == [[0, 1, 2], [3, 4, 5]]
+
+
+async def test_a_message_larger_than_a_batch_may_be_is_a_batch_of_its_own() -> None:
+    inserts = Inserts()
+    it = bench(inserts, rows=1000, size=10, batch_sleep=never)
+    for offset in range(3):
+        await it.ordered.take(record(offset))
+    await until(lambda: it.counters.finished == 3)
+    assert inserts.batches == [[0], [1], [2]]
+
+
 async def test_a_part_of_a_batch_is_inserted_when_its_time_is_over() -> None:
     inserts = Inserts()
     it = bench(inserts, rows=1000, seconds=1.5)

@@ -144,9 +144,5 @@ class OffsetsUnderRebalances(RuleBasedStateMachine):
         if committable is not None:
             assert committable == min(self.open, default=max(self.begun) + 1)
 
-    @invariant()
-    def it_counts_what_is_under_way(self) -> None:
-        assert self.offsets.under_way(P) == len(self.open)
-
 
 TestOffsetsUnderRebalances = OffsetsUnderRebalances.TestCase

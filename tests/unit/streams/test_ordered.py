@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,12 +32,21 @@ class Gate:
 @dataclass
 class FakeFlow:
     paused: set[Partition] = field(default_factory=set)
+    all_stops: int = 0
+    stayed_paused: set[Partition] = field(default_factory=set)
 
     def pause(self, partition: Partition) -> None:
         self.paused.add(partition)
 
     def resume(self, partition: Partition) -> None:
         self.paused.discard(partition)
+
+    def pause_all(self) -> None:
+        self.all_stops += 1
+
+    def resume_all(self, but: AbstractSet[Partition]) -> None:
+        self.all_stops -= 1
+        self.stayed_paused = set(but)
 
 
 async def turns(number: int = 50) -> None:
@@ -56,6 +66,82 @@ async def test_the_intake_stops_at_the_bound_and_goes_on_when_a_message_is_done(
     gate.open.set()
     await third
     await until(lambda: it.counters.in_flight == 0)
+
+
+async def test_large_messages_stop_the_intake_long_before_their_number_does_and_nothing_is_fetched_meanwhile() -> None:
+    gate, flow = Gate(), FakeFlow()
+    it = bench(gate, in_flight=1000, in_flight_bytes=10_000)
+    it.ordered.steer(flow)
+    for offset in range(2):
+        await it.ordered.take(record(offset, chunk(f"call{offset}", text="x" * 4000)))
+    assert flow.all_stops == 0
+    third = asyncio.create_task(it.ordered.take(record(2, chunk("call2", text="x" * 4000))))
+    await turns()
+    assert not third.done()
+    assert flow.all_stops == 1
+    assert 12_000 < it.counters.in_flight_bytes < 13_000
+    gate.open.set()
+    await third
+    assert flow.all_stops == 0
+    await until(lambda: it.counters.in_flight == 0)
+    assert it.counters.in_flight_bytes == 0
+
+
+async def test_a_message_larger_than_all_room_is_taken_alone() -> None:
+    it = bench(in_flight_bytes=10)
+    for offset in range(3):
+        await it.ordered.take(record(offset))
+    await until(lambda: it.counters.finished == 3)
+
+
+async def test_with_a_model_ten_times_slower_than_the_calls_come_no_more_is_under_way_and_nothing_is_dropped() -> None:
+    tick = asyncio.Condition()
+
+    async def slow(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        async with tick:
+            await tick.wait()
+        return await echo(batch)
+
+    it = bench(slow, in_flight=50)
+    arrived = 0
+
+    async def arrive() -> None:
+        nonlocal arrived
+        for offset in range(2000):
+            await it.ordered.take(record(offset, chunk(f"call{offset % 300}", offset)))
+            arrived += 1
+
+    most = 0
+    arriving = asyncio.create_task(arrive())
+    while it.counters.finished < 2000:
+        await turns(10)
+        async with tick:
+            tick.notify(5)
+        most = max(most, it.counters.in_flight)
+        assert arrived <= it.counters.finished + 50
+    await arriving
+    assert most == 50
+    assert it.ordered.committable() == {CHUNKS: 2000}
+    assert it.counters.dead_lettered == 0
+
+
+async def test_a_call_of_20_000_chunks_is_not_served_before_calls_that_came_after_its_first() -> None:
+    served: list[str] = []
+
+    async def serve(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        await asyncio.sleep(0)
+        served.append(batch[0].message.call_id)
+        return []
+
+    it = bench(serve, in_flight=100_000, weight=lambda _message: 1, limit=10)
+    for offset in range(20_000):
+        await it.ordered.take(record(offset, chunk("hot", offset)))
+    for offset in range(20_000, 20_050):
+        await it.ordered.take(record(offset, chunk(f"other{offset}")))
+    await until(lambda: it.counters.finished == 20_050, turns=100_000)
+    assert served.count("hot") == 2000
+    last = max(place for place, call in enumerate(served) if call != "hot")
+    assert served[:last].count("hot") <= 2
 
 
 async def test_a_hot_partition_is_paused_before_it_fills_the_room_of_all_and_resumed_when_it_has_drained() -> None:
