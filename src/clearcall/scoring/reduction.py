@@ -126,6 +126,16 @@ def _parts_glue(words: Sequence[Word], skip: Skip) -> bool:
 
 
 def clean_words(text: str, lexicon: Lexicon = ENGLISH) -> tuple[Word, ...]:
-    """The words of ``text`` that the rules keep: without what is surely a filler, a repeat or a false start."""
+    """The words of ``text`` that the rules keep: without what is surely a filler, a repeat or a false start.
+
+    A sentence whose last word goes ends with the one before.
+    """
     reduction = reductions(text, lexicon)
-    return tuple(reduction.words[index] for index in reduction.kept)
+    stays = frozenset(reduction.kept)
+    kept: list[Word] = []
+    for index, word in enumerate(reduction.words):
+        if index in stays:
+            kept.append(word)
+        elif kept and word.ends_sentence and not kept[-1].ends_sentence:
+            kept[-1] = kept[-1]._replace(after=kept[-1].after.rstrip(",;:") + word.after.lstrip(",;:"))
+    return tuple(kept)

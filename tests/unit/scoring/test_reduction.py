@@ -94,6 +94,10 @@ def test_a_repeat_across_the_end_of_a_sentence_is_for_the_model_to_decide() -> N
     assert "it" in left_out("Okay with it. It works")
 
 
+def test_a_sentence_whose_last_word_goes_ends_with_the_one_before() -> None:
+    assert written(clean_words("I was there, you know. And left, um")) == "I was there. And left,"
+
+
 def test_sounds_that_may_mean_yes_are_not_left_out_by_the_rules() -> None:
     assert cleaned("mm hmm go on") == "mm hmm go on"
     assert "mm hmm" in left_out("mm hmm go on")
