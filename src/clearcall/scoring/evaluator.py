@@ -10,7 +10,7 @@ from clearcall.scoring import sources
 from clearcall.scoring.alignment import compare
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
 from clearcall.scoring.normalise import normalise
-from clearcall.scoring.restated import without_restarts
+from clearcall.scoring.restated import restated
 from clearcall.scoring.scored import Heard, paper_fragments, strict_fragments, with_flags
 from clearcall.scoring.types import GUARDS, Evaluation, Fragment, Mode, Rules, Turn
 
@@ -39,7 +39,7 @@ def evaluate_turn(cleaned: str, own: int, source: Sequence[Turn], *, rules: Rule
         return Evaluation(tuple(paper_fragments(turn, own, said, rules)))
     comparison = compare(cleaned, source[own].text, rules.lexicon)
     others = sources.others_around(own, source, rules.source_chars)
-    heard = Heard(said, others, without_restarts(comparison), said.own_start)
+    heard = Heard(said, others, restated(comparison), said.own_start)
     fragments = strict_fragments(turn, own, comparison.cleaned, heard, rules)
     return with_flags(fragments, [turn], [own], comparison, rules)
 
@@ -83,10 +83,10 @@ def evaluate(
     for indices, text, start in _units(cleaned, source, said):
         turns = [cleaned[index] for index in indices]
         comparison = compare(sources.join(turns).text, text, lexicon)
-        restated = without_restarts(comparison)
+        own = restated(comparison)
         fragments: list[Fragment] = []
         for index, turn in zip(indices, turns, strict=True):
-            heard = Heard(said[turn.speaker], others[turn.speaker], restated, start)
+            heard = Heard(said[turn.speaker], others[turn.speaker], own, start)
             fragments += strict_fragments(turn, index, normalise(turn.text, lexicon), heard, rules)
         parts.append(with_flags(fragments, turns, indices, comparison, rules))
     ordered = sorted(

@@ -1,18 +1,20 @@
-"""What a turn said without what it took back: a fragment of a well cleaned turn is a window of it."""
+"""A turn without what its cleaned form may drop: a fragment of a well cleaned turn is a window of it."""
 
 from clearcall.scoring.alignment import Comparison
+from clearcall.scoring.guards.coverage import may_go
 from clearcall.scoring.normalise import Normalised
 
 
-def without_restarts(comparison: Comparison) -> Normalised | None:
-    """The source without the stretches that the cleaned text drops and that are said again; ``None`` if there are none.
+def restated(comparison: Comparison) -> Normalised | None:
+    """The source without the stretches that the cleaned text drops and may drop; ``None`` if there are none.
 
     A window of the source has the length of the fragment, so a false start in its middle would push out as many
-    characters at its end. Places are those of the source as given.
+    characters at its end. Whether something was dropped that must not be is for the guards to say. Places are those of
+    the source as given.
     """
     gone: set[int] = set()
     for block in comparison.blocks:
-        if block.cleaned_from == block.cleaned_to and comparison.is_restart(block.source_from, block.source_to):
+        if block.cleaned_from == block.cleaned_to and may_go(comparison, block):
             gone.update(range(block.source_from, block.source_to))
     if not gone:
         return None

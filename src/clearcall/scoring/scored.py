@@ -16,9 +16,9 @@ _NO_WORDS = Match(_HIGHEST, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a turn is scored against: its speaker's words, those of others, and itself without its restarts.
+    """What a turn is scored against: its speaker's words, those of others, and itself without what it may drop.
 
-    ``restated`` is ``None`` where it has none; ``own_start`` is the place in ``said`` of the text it was read from.
+    ``restated`` is ``None`` where it drops nothing; ``own_start`` is the place in ``said`` of the text it is read from.
     """
 
     said: sources.Source
@@ -60,7 +60,7 @@ def strict_fragments(turn: Turn, index: int, normal: Normalised, heard: Heard, r
 
 
 def _best(compared: str, spoken: sources.NormalSource, heard: Heard) -> tuple[Match, SpanOffsets]:
-    """The best window of all that the speaker said, or of the turn without its restarts, and its place as given."""
+    """The best window of all that the speaker said, or of the turn without what it may drop, and its place as given."""
     if not compared:
         return _NO_WORDS, (0, 0)
     match = best_window(compared, spoken.text)

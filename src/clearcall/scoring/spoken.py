@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from clearcall.scoring.guards.negation import NEGATIONS
-from clearcall.scoring.lexicon import word_set
+from clearcall.scoring.lexicon import ENGLISH, word_set
 from clearcall.scoring.numbers import is_number
 from clearcall.scoring.words import Kind, pieces
 
@@ -25,6 +25,7 @@ _DASHES = re.compile(r"[-\u2010-\u2015]+")
 _ENDS = re.compile(r"[.?!…\u3002\uff01\uff1f]")
 _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\uff07`\u00b4", "''''''")
 _I = re.compile(r"i(?:'\w+)?")
+_AMONG_DIGITS = ENGLISH.sounds | {word for phrase in ENGLISH.fillers for word in phrase} - {"oh"}
 
 
 class Word(NamedTuple):
@@ -117,8 +118,19 @@ def _with_neighbours(words: list[Word]) -> tuple[Word, ...]:
         word = words[index]
         if word.guard or word.form not in ("oh", "o", "i", "a"):
             continue
+        passed = _AMONG_DIGITS if word.form in ("oh", "o") else ENGLISH.sounds
         wanted = NUMBER if word.form in ("oh", "o") else LETTER
-        beside = words[max(0, index - 1) : index] + words[index + 1 : index + 2]
-        if any(other.guard == wanted for other in beside):
+        beside = (_beside(words, index, -1, passed), _beside(words, index, 1, passed))
+        if any(other is not None and other.guard == wanted for other in beside):
             words[index] = word._replace(guard=wanted)
     return tuple(words)
+
+
+def _beside(words: list[Word], index: int, step: int, passed: frozenset[str]) -> Word | None:
+    """The nearest word in a direction that is not broken off, beyond some: "five uh oh uh one" has three digits."""
+    index += step
+    while 0 <= index < len(words):
+        if words[index].form not in passed and not words[index].cut:
+            return words[index]
+        index += step
+    return None

@@ -12,7 +12,7 @@ must be. Every method flags below {THRESHOLD:.0f} and sees the same fragments (2
 source (the speaker's own words around the turn, 2,400 characters).
 
 - *paper, as published*: Ratcliff/Obershelp of the best window, on the characters as given.
-- *normalised SS*: the same on normalised texts, a turn also without its restarts; no guards.
+- *normalised SS*: the same on normalised texts, a turn also without the little it drops; no guards.
 - *SS with guards*: clearcall's strict mode.
 - *difflib, autojunk*: the share of a fragment that `SequenceMatcher(None, fragment, source)` finds with its defaults.
 - *fuzz.ratio*: of the whole cleaned turn and the whole turn as said.

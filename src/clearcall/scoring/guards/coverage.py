@@ -21,14 +21,15 @@ def coverage(comparison: Comparison) -> Iterator[Flag]:
             yield _flag(comparison, _everything(comparison), "nothing that was said is there")
         return
     for block in comparison.blocks:
-        dropped = forms[block.source_from : block.source_to]
-        content = sum(form not in comparison.lexicon.optional for form in dropped)
-        if content < _DROPPED or _may_go(comparison, block):
-            continue
-        yield _flag(comparison, block, f"dropped: {comparison.source_words(block.source_from, block.source_to)}")
+        if not may_go(comparison, block):
+            yield _flag(comparison, block, f"dropped: {comparison.source_words(block.source_from, block.source_to)}")
 
 
-def _may_go(comparison: Comparison, block: Block) -> bool:
+def may_go(comparison: Comparison, block: Block) -> bool:
+    """Whether what a block drops is little, or said again, or taken back."""
+    dropped = comparison.source.forms[block.source_from : block.source_to]
+    if sum(form not in comparison.lexicon.optional for form in dropped) < _DROPPED:
+        return True
     share = 0.25 if comparison.is_taken_back(block) else 0.5
     return comparison.is_restart(block.source_from, block.source_to, share=share)
 
