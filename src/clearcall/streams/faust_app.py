@@ -14,7 +14,7 @@ from yarl import URL
 from clearcall.infra.kafka.security import tls_context, with_tls, with_user
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Topic
-from clearcall.streams.faust_consumer import GuardedConsumer, GuardedTransport
+from clearcall.streams.faust_consumer import COMMIT_SECONDS, GuardedConsumer, GuardedTransport
 from clearcall.streams.ordered import Ordered
 from clearcall.streams.records import Partition, Record
 
@@ -145,11 +145,11 @@ class StageApp(faust.App):
         await self.settle_down(self.drain_timeout)
         log.info("partitions.revoked", group=self.conf.id, partitions=len(given[0]) if given else 0)
 
-    async def settle_down(self, seconds: float) -> None:
-        """Drain for at most ``seconds``, commit, and forget the assignment."""
+    async def settle_down(self, seconds: float, commit_seconds: float = COMMIT_SECONDS) -> None:
+        """Drain for at most ``seconds``, commit for at most ``commit_seconds``, and forget the assignment."""
         await self.ordered.drain(seconds)
         consumer = self.guarded
-        await consumer.force_commit()
+        await consumer.commit_within(commit_seconds)
         self.ordered.revoke()
         consumer.forget_commits()
 

@@ -24,7 +24,7 @@ log = structlog.get_logger()
 Committable = Callable[[], dict[Partition, int]]
 LowestUnfinished = Callable[[Partition], int | None]
 
-_COMMIT_SECONDS = 10.0
+COMMIT_SECONDS = 10.0
 """A broker that answers no commit for this long is tried again at the next interval."""
 
 
@@ -43,7 +43,11 @@ class GuardedConsumer(Consumer):
         """Commit now; ``False`` where there was nothing new or Kafka did not take it."""
         return await self._commit(self._committable())
 
-    async def _commit(self, offsets: Mapping[Any, int]) -> bool:
+    async def commit_within(self, seconds: float) -> bool:
+        """As ``force_commit``, given up after ``seconds``."""
+        return await self._commit(self._committable(), seconds)
+
+    async def _commit(self, offsets: Mapping[Any, int], seconds: float = COMMIT_SECONDS) -> bool:
         """The one way to Kafka: whoever calls it, no offset goes past the lowest message under way."""
         due = within(offsets, self._committable(), self._written)
         assigned: set[Any] = self.assignment() if due else set()
@@ -54,7 +58,7 @@ class GuardedConsumer(Consumer):
         thread = self._thread
         try:
             committing = thread.call_thread(thread._ensure_consumer().commit, values)  # noqa: SLF001 - pinned by a test
-            await asyncio.wait_for(committing, _COMMIT_SECONDS)
+            await asyncio.wait_for(committing, seconds)
         except (KafkaError, IllegalStateError, ConsumerNotStarted, TimeoutError) as error:
             log.warning("commit.failed", error=repr(error)[:300], partitions=len(due))
             return False

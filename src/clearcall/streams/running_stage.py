@@ -89,6 +89,15 @@ class RunningStage:
         self.app.consume(stage.topics, settings.topic_prefix)
         self._watchdog = Watchdog(settings.stall_timeout)
 
+    def is_member(self) -> bool:
+        """The stage is in its group and no rebalance is under way."""
+        return self.app.is_member()
+
+    @property
+    def tally(self) -> Tally:
+        """Its dead letters against their limit."""
+        return self.ordered.tally
+
     @property
     def counters(self) -> Counters:
         """What the stage did so far."""
@@ -116,12 +125,12 @@ class RunningStage:
         """
         if self.app.crashed:
             raise StageFailed(f"{self.name} crashed: {self.app.crash_reason!r}")
-        limit = self.ordered.tally.reason
+        limit = self.tally.reason
         if limit is not None:
             raise TooManyDeadLetters(f"{self.name}: {limit}")
         self.counters.lag = self.app.lag()
         reason = self._watchdog.verdict(
-            member=self.app.is_member(),
+            member=self.is_member(),
             behind=self.counters.in_flight > 0 or self.counters.lag > 0,
             active_at=self.counters.active_at,
         )
@@ -129,14 +138,20 @@ class RunningStage:
             raise StageStalled(f"{self.name}: {reason}")
 
     async def stop(self, drain_timeout: float, leave_timeout: float) -> None:
-        """Take nothing more, finish for ``drain_timeout`` seconds what runs, commit, leave the group, close."""
+        """Take nothing more, finish for ``drain_timeout`` seconds what runs; then commit, leave the group and close.
+
+        The last two have ``leave_timeout`` seconds, as has the commit: without it messages are delivered again.
+        """
         self.ordered.close()
         if self.app.consumes:
-            await self.app.settle_down(drain_timeout)
+            await self.app.settle_down(drain_timeout, leave_timeout)
         try:
             await asyncio.wait_for(self.app.stop(), leave_timeout)
         except TimeoutError:
             log.warning("stage.left_behind", stage=self.name, after_seconds=leave_timeout)
-        await self._agents.close()
+        try:
+            await asyncio.wait_for(self._agents.close(), leave_timeout)
+        except TimeoutError:
+            log.warning("agents.left_behind", stage=self.name, after_seconds=leave_timeout)
         counters = self.counters
         log.info("stage.stopped", stage=self.name, finished=counters.finished, dead_lettered=counters.dead_lettered)

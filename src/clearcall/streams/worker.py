@@ -1,41 +1,45 @@
 """A worker: one stage or several in one event loop, until a signal, a crash or the watchdog ends it."""
 
 import asyncio
-import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import structlog
 from aiokafka.errors import KafkaError
 
 from clearcall.infra.settings import Settings
 from clearcall.streams.faust_logging import into_structlog
+from clearcall.streams.health import Health
 from clearcall.streams.last_resort import EXIT_STALLED, LoopGuard, exit_after
-from clearcall.streams.running_stage import RunningStage, StageFailed, StageStalled
+from clearcall.streams.running_stage import RunningStage, StageFailed, StageStalled, TooManyDeadLetters
+from clearcall.streams.signals import on_signal
 from clearcall.streams.stages import Stage, build_agents, chosen
 from clearcall.streams.topics import list_topics
+from clearcall.streams.web import PortTaken, served
 
 log = structlog.get_logger()
 
 EXIT_STOPPED = 0
 EXIT_FAILED = 1
+EXIT_DEAD_LETTERS = 5
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _CHECK_SECONDS = 0.5
-_LEAVE_SHARE = 0.25
-"""Of the stop timeout, kept for the last commit and for leaving the group."""
+_DRAIN_SHARE = 0.6
+_LEAVE_SHARE = 0.15
+"""Of the stop timeout, each for the last commit, for leaving the group and for closing; Kafka may be away."""
 
 
 async def run_worker(stages: Sequence[str | Stage], settings: Settings) -> int:
     """Run until SIGTERM or SIGINT; returns the exit code.
 
-    0 after a signal, 1 where a stage crashed or could not start, 3 where a watchdog ended it; the process
-    ends itself with 4 where stopping takes longer than ``settings.stop_timeout``.
+    0 after a signal, 1 where a stage crashed or could not start, 3 where a watchdog ended it, 5 where the limit of
+    dead letters is reached; the process ends itself with 4 where stopping takes longer than
+    ``settings.stop_timeout``, and with 3 where the event loop is blocked.
 
     Raises:
         UnknownStage: there is no such stage.
     """
-    loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
 
     def stop(name: str) -> None:
@@ -43,22 +47,29 @@ async def run_worker(stages: Sequence[str | Stage], settings: Settings) -> int:
         exit_after(settings.stop_timeout)
         stopping.set()
 
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, stop, number.name)
     guard = LoopGuard(settings.stall_timeout)
-    guard.start()
-    try:
-        async with running(stages, settings, until=stopping, pulse=guard.beat):
-            await stopping.wait()
-    except StageFailed as failure:
-        exit_after(settings.stop_timeout)
-        log.critical("worker.failed", reason=str(failure))
-        return EXIT_STALLED if isinstance(failure, StageStalled) else EXIT_FAILED
-    finally:
-        guard.stop()
-        for number in _SIGNALS:
-            loop.remove_signal_handler(number)
+    health = Health()
+    with on_signal(stop):
+        guard.start()
+        try:
+            async with (
+                served(settings, health),
+                running(stages, settings, until=stopping, pulse=guard.beat, built=health.watch),
+            ):
+                await stopping.wait()
+        except (StageFailed, PortTaken) as failure:
+            exit_after(settings.stop_timeout)
+            log.critical("worker.failed", reason=str(failure))
+            return _exit_code(failure)
+        finally:
+            guard.stop()
     return EXIT_STOPPED
+
+
+def _exit_code(failure: Exception) -> int:
+    if isinstance(failure, StageStalled):
+        return EXIT_STALLED
+    return EXIT_DEAD_LETTERS if isinstance(failure, TooManyDeadLetters) else EXIT_FAILED
 
 
 @asynccontextmanager
@@ -68,14 +79,17 @@ async def running(
     *,
     until: asyncio.Event | None = None,
     pulse: Callable[[], None] = lambda: None,
+    built: Callable[[tuple[RunningStage, ...]], None] = lambda _stages: None,
 ) -> AsyncIterator[tuple[RunningStage, ...]]:
     """The stages, running in this event loop for the length of the block; drained and stopped at its end.
 
     Args:
         stages: their names; ``all`` stands for every one.
         settings: of this deployment.
-        until: ends the wait for the first assignment early.
+        until: ends the wait for Kafka and for the first assignment early; the block runs all the same, without
+            any stage where none was built yet.
         pulse: called while the event loop runs, about twice a second.
+        built: given the stages before they start.
 
     Raises:
         UnknownStage: there is no such stage.
@@ -83,8 +97,13 @@ async def running(
     """
     into_structlog()
     wanted = chosen(stages)
-    await _require_topics(settings)
+    until = until or asyncio.Event()
+    await _unless(until, _require_topics(settings))
+    if until.is_set():
+        yield ()
+        return
     started = tuple(RunningStage(stage, build_agents(stage, settings), settings) for stage in wanted)
+    built(started)
     supervision = asyncio.create_task(_supervise(started, pulse))
     body = asyncio.current_task()
     assert body is not None
@@ -126,10 +145,23 @@ async def _supervise(stages: Sequence[RunningStage], pulse: Callable[[], None]) 
             stage.check()
 
 
-async def _start(stages: Sequence[RunningStage], until: asyncio.Event | None) -> None:
+async def _unless(over: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Do ``work``; given up once ``over`` is set. Raises what it raised."""
+    working, ended = asyncio.create_task(work), asyncio.create_task(over.wait())
+    try:
+        done, _ = await asyncio.wait((working, ended), return_when=asyncio.FIRST_COMPLETED)
+        if working in done:
+            await working
+    finally:
+        working.cancel()
+        ended.cancel()
+        await asyncio.gather(working, ended, return_exceptions=True)
+
+
+async def _start(stages: Sequence[RunningStage], until: asyncio.Event) -> None:
     """Return when all have their first assignment or ``until`` is set; raises what the first to fail raised."""
     pending = {asyncio.create_task(stage.start()) for stage in stages}
-    ended = asyncio.create_task((until or asyncio.Event()).wait())
+    ended = asyncio.create_task(until.wait())
     try:
         while pending and not ended.done():
             done, _ = await asyncio.wait((*pending, ended), return_when=asyncio.FIRST_COMPLETED)
@@ -144,8 +176,8 @@ async def _start(stages: Sequence[RunningStage], until: asyncio.Event | None) ->
 
 async def _stop(stages: Sequence[RunningStage], seconds: float, pulse: Callable[[], None]) -> None:
     """Stop every stage; one that takes too long is left behind."""
-    leave = seconds * _LEAVE_SHARE
-    stops = [asyncio.create_task(stage.stop(seconds - leave, leave)) for stage in stages]
+    drain, leave = seconds * _DRAIN_SHARE, seconds * _LEAVE_SHARE
+    stops = [asyncio.create_task(stage.stop(drain, leave)) for stage in stages]
     beating = asyncio.create_task(_beat(pulse))
     try:
         for stopped in await asyncio.gather(*stops, return_exceptions=True):

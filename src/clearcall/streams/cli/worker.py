@@ -34,7 +34,8 @@ def worker(
     """Run a stage until SIGTERM or Ctrl-C; work in flight is finished first.
 
     Exit codes: 0 after a signal, 1 where a stage failed, 3 where the watchdog ended a stalled stage, 4 where stopping
-    took too long. Start it again after 1, 3 and 4: no message is lost.
+    took too long, 5 where so much failed that a fault of this version is likely. Start it again after all but 0; after
+    5 look first, and start the version before. No message is lost.
 
     Examples:
     [bold]clearcall worker --stage consultant --url http://gpu:8000/v1[/]

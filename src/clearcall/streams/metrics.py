@@ -1,0 +1,136 @@
+"""Every metric of a worker, in one list: name, kind, meaning, and where its value is read."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from clearcall import __version__
+from clearcall.streams.counters import Counters
+
+
+class Measured(Protocol):
+    """A stage as the metrics see it."""
+
+    @property
+    def name(self) -> str:
+        """The stage's name."""
+
+    @property
+    def counters(self) -> Counters:
+        """What it did so far."""
+
+    def is_member(self) -> bool:
+        """It is in its consumer group and no rebalance is under way."""
+
+
+class Kind(StrEnum):
+    """A counter only grows while the worker lives; a gauge is of now."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A metric. Where ``by`` names a second label beside ``stage``, ``read`` gives a value for each of the label's."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    read: Callable[[Measured, float], float | Mapping[str, float]]
+    by: str | None = None
+
+
+METRICS: tuple[Defined, ...] = (
+    Defined("messages_received", Kind.COUNTER, "messages taken from Kafka", lambda s, _: s.counters.received),
+    Defined("messages_finished", Kind.COUNTER, "messages handled to their end", lambda s, _: s.counters.finished),
+    Defined("messages_sent", Kind.COUNTER, "messages that Kafka has confirmed", lambda s, _: s.counters.sent),
+    Defined(
+        "dead_letters",
+        Kind.COUNTER,
+        "messages that went to the dead letters",
+        lambda s, _: s.counters.dead_letters_by_reason,
+        by="reason",
+    ),
+    Defined(
+        "dead_letters_dropped",
+        Kind.COUNTER,
+        "dead letters that could not be stored: logged and counted only",
+        lambda s, _: s.counters.dropped,
+    ),
+    Defined("retries", Kind.COUNTER, "attempts after a failure", lambda s, _: s.counters.retried),
+    Defined(
+        "messages_repeated",
+        Kind.COUNTER,
+        "messages delivered twice within one assignment and handled once",
+        lambda s, _: s.counters.repeated,
+    ),
+    Defined("rebalances", Kind.COUNTER, "assignments of partitions that ended", lambda s, _: s.counters.rebalances),
+    Defined("in_flight_messages", Kind.GAUGE, "messages under way", lambda s, _: s.counters.in_flight),
+    Defined("in_flight_bytes", Kind.GAUGE, "their bytes as they came", lambda s, _: s.counters.in_flight_bytes),
+    Defined(
+        "lag_messages", Kind.GAUGE, "messages of the assigned partitions not yet finished", lambda s, _: s.counters.lag
+    ),
+    Defined("group_member", Kind.GAUGE, "1 in its consumer group, else 0", lambda s, _: float(s.is_member())),
+    Defined(
+        "idle_seconds",
+        Kind.GAUGE,
+        "since anything was taken, tried or finished; with lag it is a stall",
+        lambda s, now: max(0.0, now - s.counters.active_at),
+    ),
+)
+"""Each is shown as ``clearcall_<name>`` (counters with ``_total`` behind) with the label ``stage``."""
+
+
+class Metrics:
+    """What ``/metrics`` shows.
+
+    Args:
+        stages: gives the stages as they are now.
+        clock: the runtime's, seconds that only grow.
+    """
+
+    def __init__(self, stages: Callable[[], Sequence[Measured]], clock: Callable[[], float] = time.monotonic) -> None:
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(_Stages(stages, clock))
+        ProcessCollector(registry=self._registry)
+
+    def page(self, accept: str = "") -> tuple[bytes, str]:
+        """The text and its content type, in the format that the ``Accept`` header asks for."""
+        encoder, content_type = choose_encoder(accept)
+        return encoder(self._registry), content_type
+
+
+class _Stages(Collector):
+    def __init__(self, stages: Callable[[], Sequence[Measured]], clock: Callable[[], float]) -> None:
+        self._stages = stages
+        self._clock = clock
+
+    def collect(self) -> Iterator[Metric]:
+        stages, now = self._stages(), self._clock()
+        for defined in METRICS:
+            yield _family(defined, stages, now)
+        info = GaugeMetricFamily("clearcall_info", "1, with the version as a label", labels=["version"])
+        info.add_metric([__version__], 1)
+        yield info
+
+
+def _family(defined: Defined, stages: Iterable[Measured], now: float) -> Metric:
+    make = CounterMetricFamily if defined.kind is Kind.COUNTER else GaugeMetricFamily
+    labels = ["stage", *([defined.by] if defined.by else [])]
+    family = make(f"clearcall_{defined.name}", defined.meaning, labels=labels)
+    for stage in stages:
+        found = defined.read(stage, now)
+        if isinstance(found, Mapping):
+            for value, count in found.items():
+                family.add_metric([stage.name, value], count)
+        else:
+            family.add_metric([stage.name], found)
+    return family

@@ -1,0 +1,27 @@
+"""SIGTERM and SIGINT, as a worker takes them."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def on_signal(act: Callable[[str], None]) -> Iterator[None]:
+    """Call ``act`` in the event loop with a signal's name, for the length of the block.
+
+    Afterwards what was there before counts again: a second signal must not end the process as a failure while it is
+    on its way out.
+    """
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, act, number.name)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
