@@ -11,7 +11,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from clearcall.infra.kafka.security import client_arguments
-from clearcall.infra.settings import Settings
+from clearcall.infra.settings import SECRETS, Settings
 from clearcall.schemas import Chunk, DeadLetter, Draft, Topic, decode, encode
 
 Raw = tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]
@@ -84,18 +84,19 @@ def in_order(messages: Sequence[Draft]) -> bool:
     return all(numbers == sorted(numbers) for numbers in seen.values())
 
 
+def environment(settings: Settings) -> dict[str, str]:
+    """The settings that are not defaults, as variables; no secrets."""
+    given = settings.model_dump(mode="json", exclude_defaults=True, exclude=set(SECRETS))
+    return {f"CLEARCALL_{name.upper()}": str(value) for name, value in given.items()}
+
+
 @asynccontextmanager
 async def worker(settings: Settings, *, delay: float = 0.0) -> AsyncIterator[asyncio.subprocess.Process]:
     """A worker process of the echo stage; killed at the end if it is still there."""
-    given = settings.model_dump(mode="json", include={"kafka", "topic_prefix", "group_prefix", "partitions"})
-    given |= settings.model_dump(
-        mode="json", include={"session_timeout", "drain_timeout", "stop_timeout", "stall_timeout"}
-    )
-    environment = {f"CLEARCALL_{name.upper()}": str(value) for name, value in given.items()}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(Path(__file__).with_name("echo_agent.py")),
-        env=os.environ | environment | {"ECHO_DELAY": str(delay)},
+        env=os.environ | environment(settings) | {"ECHO_DELAY": str(delay)},
     )
     try:
         yield process
