@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from model_server import completion, echo, serving
 
 from clearcall.agents.consultant import build
 from clearcall.agents.consultant.record import Loop, record, run_loop
@@ -14,6 +13,7 @@ from clearcall.agents.consultant.recording import Header, Recorded, UnreadableRe
 from clearcall.agents.protocol import Poison
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Chunk, Draft, Failure, Incoming, Outcome, Status
+from model_server import asked_lines, completion, echo, serving
 
 CALL = tuple(
     Chunk(call_id="c", chunk_id=at, speaker=at % 2, text=text)
@@ -82,6 +82,22 @@ async def test_a_recording_is_extended_without_asking_again_for_what_it_has(tmp_
     assert read(tmp_path / "r.jsonl")[1] == before
 
 
+async def test_only_the_lines_that_a_recording_lacks_are_asked_for(tmp_path: Path) -> None:
+    await recorded(tmp_path / "r.jsonl", echo, model="served")
+    header, answers = read(tmp_path / "r.jsonl")
+    lost = answers.pop(("c", 2, 0, 0))
+    write(tmp_path / "r.jsonl", header, list(answers.values()))
+    asked: list[list[str]] = []
+
+    def note(body: dict[str, Any]) -> object:
+        asked.append(asked_lines(body))
+        return echo(body)
+
+    await recorded(tmp_path / "r.jsonl", note, model="served", extend=True)
+    assert asked == [["1 agent: my car makes a terrible noise in the morning"]]
+    assert read(tmp_path / "r.jsonl")[1][lost.place].text == lost.text
+
+
 async def test_a_recording_of_another_model_is_not_extended(tmp_path: Path) -> None:
     await recorded(tmp_path / "r.jsonl")
     with pytest.raises(UnreadableRecording, match="made by 'served'"):
@@ -126,11 +142,18 @@ async def test_a_recorded_answer_names_the_recorded_model_and_the_prompt_of_its_
     assert backend.info(2).prompt_version == "correct-1"
 
 
-async def test_an_initial_response_that_was_not_recorded_says_which() -> None:
+async def test_a_call_that_was_not_recorded_is_an_error_that_says_which() -> None:
     consultant = build(Settings(), RecordedBackend(HEADER, {}))
-    with pytest.raises(Poison, match="no answer to chunk c/0") as caught:
+    with pytest.raises(Poison, match="call of chunk c/0") as caught:
         await consultant.chunks([Incoming(CALL[0])])
     assert caught.value.reason == "not_recorded"
+
+
+async def test_a_chunk_that_was_not_recorded_within_its_call_fails_alone() -> None:
+    consultant = build(Settings(), RecordedBackend(HEADER, {row().place: row()}))
+    out = await consultant.chunks([Incoming(CALL[0]), Incoming(CALL[3])])
+    drafts = [outgoing.message for outgoing in out if isinstance(outgoing.message, Draft)]
+    assert [draft.failure for draft in drafts] == [None, Failure.NOT_RECORDED]
 
 
 async def test_an_answer_to_other_words_is_not_passed_off_as_one_to_these() -> None:

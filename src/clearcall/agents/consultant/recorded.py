@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -15,13 +16,15 @@ from clearcall.schemas import ConsultantInfo, Failure
 class RecordedBackend:
     """Answers what a model answered when it was recorded.
 
-    A chunk without a recorded initial response is ``Poison``: the recording is of other calls. A correction may
-    be missing, since scoring may flag today what it did not flag then: that is the failure ``not_recorded``.
+    A call that is not in it, or has other words now, is ``Poison``: the recording is of other calls. A chunk of a
+    recorded call may lack an answer, since scoring may flag today what it did not flag then, and take for speech
+    what counted as a filler: that is the failure ``not_recorded``.
     """
 
     def __init__(self, header: Header, answers: dict[Place, Recorded]) -> None:
         self._header = header
         self._answers = answers
+        self._calls = {call_id for call_id, *_ in answers}
 
     @classmethod
     def load(cls, path: Path) -> "RecordedBackend":
@@ -53,10 +56,10 @@ class RecordedBackend:
 
     def _find(self, line: Line, iteration: int) -> Recorded | None:
         found = self._answers.get(place_of(line, iteration))
-        if found is None and iteration:
+        if found is None and line.chunk.call_id in self._calls:
             return None
         if found is None:
-            raise Poison("not_recorded", f"the recording has no answer to chunk {line.chunk.message_id}")
+            raise Poison("not_recorded", f"the recording does not have the call of chunk {line.chunk.message_id}")
         if found.source != digest(line.text):
             raise Poison(
                 "not_recorded", f"the recording answers other words than chunk {line.chunk.message_id} has now"
@@ -85,15 +88,19 @@ class Recorder:
         return self._backend.info(iteration)
 
     async def answer(self, request: Request) -> Answers:
-        """Ask, note, pass on; lines that are all noted are answered from the notes."""
-        noted = [self._noted(line, request.iteration) for line in request.lines]
-        if all(noted):
-            return Answers(
-                tuple(Answer(row.text, row.failure) for row in noted if row),
-                self.info(request.iteration),
-                sum(row.prompt_tokens for row in noted if row),
-                sum(row.completion_tokens for row in noted if row),
-            )
+        """Ask for the lines that are not noted yet, note them, answer from the notes."""
+        missing = tuple(line for line in request.lines if self._noted(line, request.iteration) is None)
+        if missing:
+            await self._ask(replace(request, lines=missing))
+        rows = [self.answers[place_of(line, request.iteration)] for line in request.lines]
+        return Answers(
+            tuple(Answer(row.text, row.failure) for row in rows),
+            self.info(request.iteration),
+            sum(row.prompt_tokens for row in rows),
+            sum(row.completion_tokens for row in rows),
+        )
+
+    async def _ask(self, request: Request) -> None:
         began = self._clock()
         answers = await self._backend.answer(request)
         latency_ms = round((self._clock() - began) * 1000, 1)
@@ -115,7 +122,6 @@ class Recorder:
                 latency_ms=latency_ms,
             )
             self.answers[row.place] = row
-        return answers
 
     def _noted(self, line: Line, iteration: int) -> Recorded | None:
         found = self.answers.get(place_of(line, iteration))

@@ -1,0 +1,50 @@
+"""The recording that comes with the sample calls: real answers, to these calls, that show what the loop does."""
+
+from importlib.resources import as_file, files
+
+import pytest
+
+from clearcall.agents.consultant import build
+from clearcall.agents.consultant.record import Loop, run_loop
+from clearcall.agents.consultant.recording import read
+from clearcall.infra.settings import Settings
+from clearcall.samples import load_calls
+from clearcall.schemas import Failure, Status
+
+CALLS = [[sample.chunk for sample in call.chunks] for call in load_calls()]
+
+
+@pytest.fixture(scope="module")
+async def loop() -> Loop:
+    with as_file(files("clearcall.samples") / "recording.jsonl") as path:
+        settings = Settings(consultant="recorded", recording=path)
+        return await run_loop(build(settings), settings, CALLS)
+
+
+def test_the_recording_is_labelled_with_model_server_settings_and_date() -> None:
+    with as_file(files("clearcall.samples") / "recording.jsonl") as path:
+        header, _ = read(path)
+    assert header.server.startswith("vLLM ")
+    assert all((header.model, header.quantisation, header.recorded_at, header.prompt_versions))
+    assert header.settings["temperature"] == 0
+
+
+async def test_every_sample_chunk_ends_exactly_once(loop: Loop) -> None:
+    ended = [cleaned.chunk.message_id for cleaned in loop.cleaned]
+    assert sorted(ended) == sorted(chunk.message_id for call in CALLS for chunk in call)
+
+
+async def test_flags_corrections_and_restorations_are_to_be_seen(loop: Loop) -> None:
+    assert {cleaned.status for cleaned in loop.cleaned} == {
+        Status.CLEAN,
+        Status.CORRECTED,
+        Status.RESTORED,
+        Status.PASSTHROUGH,
+    }
+    assert [rate.iteration for rate in loop.rates()] == [0, 1, 2]
+
+
+async def test_almost_every_correction_that_is_wanted_was_recorded(loop: Loop) -> None:
+    wanted = [evaluation.attempt for evaluation in loop.evaluations if evaluation.attempt.iteration]
+    missing = [attempt for attempt in wanted if attempt.failure is Failure.NOT_RECORDED]
+    assert len(missing) <= len(wanted) / 10
