@@ -122,6 +122,19 @@ def test_replay_of_dead_letters_needs_to_be_told_which(cli: Cli) -> None:
     assert "transcripts.drafts/2/2  cannot be sent, truncated" in dry
 
 
+def test_dead_letters_are_dropped_by_filter_and_a_dry_run_drops_nothing(cli: Cli) -> None:
+    store([dead_letter(1), dead_letter(2, reason="oversize"), dead_letter(3)])
+    assert cli("dead-letters", "drop").exit_code == 2
+    assert cli("dead-letters", "drop", "--all", "--dry-run").stdout == "would drop: 3\n"
+    assert cli("dead-letters", "drop", "--reason", "oversize").stdout == "dropped: 1\n"
+    assert cli("dead-letters", "drop", "--reason", "oversize").stdout == "dropped: 0\n"
+    assert cli("dead-letters", "drop", "transcripts.drafts/2/1").stdout == "dropped: 1\n"
+    left = [json.loads(line)["offset"] for line in cli("dead-letters", "list", "--json").stdout.splitlines()]
+    assert left == [3]
+    assert cli("dead-letters", "drop", "--all").stdout == "dropped: 1\n"
+    assert "no dead letters" in cli("dead-letters", "list").stdout
+
+
 def test_replay_of_truncated_dead_letters_alone_fails_and_sends_nothing(cli: Cli) -> None:
     store([dead_letter(2).model_copy(update={"truncated": True})])
     done = cli("dead-letters", "replay", "--all")

@@ -5,7 +5,7 @@ Importing this needs neither clickhouse-connect nor chdb; ``connect`` says which
 
 from clearcall.infra.clickhouse.address import Embedded, Server, parse
 from clearcall.infra.clickhouse.client import Database, check, connect
-from clearcall.infra.clickhouse.dead_letters import LetterFilter, stored_letters
+from clearcall.infra.clickhouse.dead_letters import LetterFilter, count_letters, drop_letters, stored_letters
 from clearcall.infra.clickhouse.errors import (
     DatabaseAway,
     DatabaseError,
@@ -33,6 +33,8 @@ __all__ = [
     "State",
     "check",
     "connect",
+    "count_letters",
+    "drop_letters",
     "migrate",
     "parse",
     "require",

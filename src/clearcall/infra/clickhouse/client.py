@@ -55,9 +55,9 @@ class Database:
             self._client.database = self.address.database
         return bool(known)
 
-    def command(self, statement: str) -> None:
-        """Run a statement that returns no rows."""
-        self._call(lambda: self._client.command(statement))
+    def command(self, statement: str, parameters: Mapping[str, Any] | None = None) -> None:
+        """Run a statement that returns no rows; parameters as ``{name:Type}`` in it."""
+        self._call(lambda: self._client.command(statement, parameters=dict(parameters or {})))
 
     def rows(
         self,

@@ -1,4 +1,4 @@
-"""``clearcall dead-letters``: list, show and replay."""
+"""``clearcall dead-letters``: list, show, replay and drop."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clearcall.infra.settings import Settings
     from clearcall.schemas import DeadLetter
 
-app = typer.Typer(help="Look at what no stage could handle, and send it again.", no_args_is_help=True)
+app = typer.Typer(help="Look at what no stage could handle; send it again, or drop it.", no_args_is_help=True)
 
 
 class Home(StrEnum):
@@ -31,6 +31,7 @@ FromFlag = Annotated[Home, typer.Option("--from", help="Read the database's tabl
 StageFlag = Annotated[str | None, typer.Option("--stage", help="Only of this stage.", show_default=False)]
 ReasonFlag = Annotated[str | None, typer.Option("--reason", help="Only for this reason.", show_default=False)]
 TopicFlag = Annotated[str | None, typer.Option("--topic", help="Only from this topic (full name).", show_default=False)]
+EverythingFlag = Annotated[bool, typer.Option("--all", help="Without any filter.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
 
 _SHOWN_BYTES = 4000
@@ -101,7 +102,7 @@ def replay(
     stage: StageFlag = None,
     reason: ReasonFlag = None,
     topic: TopicFlag = None,
-    everything: Annotated[bool, typer.Option("--all", help="Without any filter.")] = False,
+    everything: EverythingFlag = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Send at most this many, the oldest first.")] = 1000,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be sent, and send nothing.")] = False,
 ) -> None:
@@ -113,8 +114,7 @@ def replay(
 
     settings = settings_of(ctx, db=db, kafka=kafka)
     wanted = _filter(tuple(ids or ()), stage, reason, topic)
-    if wanted.takes_all and not everything:
-        raise Stop("nothing says which dead letters", "give ids, --stage, --reason, --topic, or --all", USAGE)
+    _refuse_all(wanted, everything=everything)
     letters = _read(settings, home, wanted, limit)
     if dry_run:
         for letter in letters:
@@ -130,6 +130,41 @@ def replay(
             f"truncated, so not sent: {', '.join(resent.truncated)}",
             "they were larger than a message may be; send them from their source",
         )
+
+
+@app.command()
+def drop(
+    ctx: typer.Context,
+    *,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
+    db: DbFlag = None,
+    stage: StageFlag = None,
+    reason: ReasonFlag = None,
+    topic: TopicFlag = None,
+    everything: EverythingFlag = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many would go, and delete nothing.")] = False,
+) -> None:
+    """Delete dead letters that are settled from the database, so that list shows what is open.
+
+    The topic keeps its copy until its retention ends; a sink that reads it from its beginning stores them again.
+
+    Example: [bold]clearcall dead-letters drop --reason not_json --dry-run[/]
+    """
+    from clearcall.infra.clickhouse import count_letters, drop_letters  # noqa: PLC0415 - heavy, and only here
+    from clearcall.streams.cli.database import opened  # noqa: PLC0415 - as above
+
+    wanted = _filter(tuple(ids or ()), stage, reason, topic)
+    _refuse_all(wanted, everything=everything)
+    with opened(settings_of(ctx, db=db)) as database:
+        number = count_letters(database, wanted)
+        if number and not dry_run:
+            drop_letters(database, wanted)
+    console().print(f"{'would drop' if dry_run else 'dropped'}: {number}")
+
+
+def _refuse_all(wanted: "LetterFilter", *, everything: bool) -> None:
+    if wanted.takes_all and not everything:
+        raise Stop("nothing says which dead letters", "give ids, --stage, --reason, --topic, or --all", USAGE)
 
 
 def _filter(ids: tuple[str, ...], stage: str | None, reason: str | None, topic: str | None) -> "LetterFilter":
