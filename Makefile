@@ -47,7 +47,7 @@ lint: venv ## ruff and mypy
 	$(BIN)/mypy
 
 .PHONY: test
-test: lint ## lint, then every unit and integration test
+test: lint ## lint, then every test; CLEARCALL_SKIP_CHAOS=1 leaves out the three minutes of faults
 	$(BIN)/pytest -q
 
 .PHONY: bench-scoring
@@ -57,6 +57,14 @@ bench-scoring: venv ## fragments scored per second, beside plain difflib
 .PHONY: bench-pipeline
 bench-pipeline: venv ## chunks per second and memory on a real Kafka, beside bare Faust and bare aiokafka
 	$(BIN)/python tests/benchmarks/bench_pipeline.py $(BENCH_ARGS)
+
+MINUTES ?= 10
+SEED ?= 7
+CHAOS_ARGS ?=
+
+.PHONY: chaos
+chaos: venv ## faults of every kind for MINUTES=10 by SEED=7, and what was lost or doubled
+	$(BIN)/python tests/chaos/chaos_run.py --minutes $(MINUTES) --seed $(SEED) $(CHAOS_ARGS)
 
 .PHONY: clean
 clean: ## remove what was built, caches and out/; the virtual environment stays

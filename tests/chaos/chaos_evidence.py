@@ -38,7 +38,7 @@ class Reader:
 
     async def read(self, topic: Topic, kind: type[M]) -> Sequence[tuple[M, int | None]]:
         """Every message with its iteration header, each partition in order."""
-        consumer = AIOKafkaConsumer(bootstrap_servers=self.settings.kafka, enable_auto_commit=False)
+        consumer = AIOKafkaConsumer(bootstrap_servers=self.settings.kafka, auto_offset_reset="earliest")
         await consumer.start()
         try:
             places = [
@@ -46,7 +46,6 @@ class Reader:
             ]
             consumer.assign(places)
             ends = await consumer.end_offsets(places)
-            await consumer.seek_to_beginning()
             found: list[tuple[M, int | None]] = []
             while any([await consumer.position(place) < end for place, end in ends.items()]):
                 for place, records in (await consumer.getmany(timeout_ms=500)).items():

@@ -7,6 +7,7 @@ Exits 1 where anything did not hold. The logs of the workers are kept only then,
 
 import argparse
 import asyncio
+import logging
 import random
 import shutil
 import sys
@@ -150,6 +151,7 @@ def main() -> int:
     unknown = set(given.faults) - BY_NAME.keys()
     if unknown:
         parser.error(f"no fault {', '.join(unknown)}; there are {', '.join(BY_NAME)}")
+    logging.disable(logging.CRITICAL)  # the harness's own Kafka clients complain of every fault
     console = Console(width=110, highlight=False)
     start = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="clearcall-chaos-"))

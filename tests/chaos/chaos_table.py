@@ -12,7 +12,7 @@ from typing import Any
 from chaos_faults import Done
 from chaos_traffic import Sent
 from chaos_verify import Verdict
-from chaos_watch import Seen, longest_stall, recovery
+from chaos_watch import Seen, longest_stall, moves_again, recovery
 from rich.console import Console
 from rich.table import Table
 
@@ -42,6 +42,14 @@ class Run:
             found.setdefault(fault.kind, []).append(recovery(fault.over, self.sent.at, self.seen.stored))
         return found
 
+    def moves(self) -> dict[str, list[float | None]]:
+        """Per kind, the seconds from each fault's end until something sent after it was stored, in every partition."""
+        found: dict[str, list[float | None]] = {}
+        for fault in self.done:
+            moved = moves_again(fault.over, self.sent.at, self.seen.stored, self.sent.partitions)
+            found.setdefault(fault.kind, []).append(moved)
+        return found
+
     def figures(self) -> dict[str, Any]:
         """The totals."""
         waits = [self.seen.stored[one] - at for one, at in self.sent.at.items() if one in self.seen.stored]
@@ -66,18 +74,23 @@ def _stall(run: Run, ended: Mapping[str, float]) -> float:
     return round(longest_stall(run.sent.at, ended, run.sent.partitions), 1)
 
 
+def _median_and_most(seconds: Sequence[float]) -> tuple[str, str]:
+    return (f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}") if seconds else ("", "")
+
+
 def show(run: Run, console: Console) -> None:
     """Print the tables and what was wrong."""
     console.print(
         f"clearcall {__version__}, {run.minutes:g} minutes, seed {run.seed}, {run.rate:g} chunks/s, {run.date}, "
         f"{platform.machine()}, Python {platform.python_version()}"
     )
-    table = Table("fault", "times", "recovered, median (s)", "recovered, max (s)")
+    table = Table("fault", "times", "moves again (s): median", "max", "caught up (s): median", "max")
+    moves = run.moves()
     for kind, seconds in sorted(run.recoveries().items()):
-        ended = [one for one in seconds if one is not None]
-        never = len(seconds) - len(ended)
-        last = f"{max(ended):.1f}" if ended and not never else f"never: {never}"
-        table.add_row(kind, str(len(seconds)), f"{statistics.median(ended):.1f}" if ended else "", last)
+        moved = _median_and_most([one for one in moves[kind] if one is not None])
+        ended = _median_and_most([one for one in seconds if one is not None])
+        never = seconds.count(None)
+        table.add_row(kind, str(len(seconds)), *moved, ended[0], f"never: {never}" if never else ended[1])
     console.print(table)
     totals = Table("figure", "value")
     for name, value in run.figures().items():
@@ -101,7 +114,8 @@ def write(run: Run, file: Path) -> None:
         "minutes": run.minutes,
         "date": run.date,
         "figures": run.figures(),
-        "recoveries": run.recoveries(),
+        "moves_again": run.moves(),
+        "caught_up": run.recoveries(),
         "by_kind": Counter(fault.kind for fault in run.done),
         "wrong": list(run.verdict.faults),
         "faults": faults,

@@ -113,7 +113,7 @@ class Traffic:
                 self.sent.again += 1
                 await asyncio.sleep(_AGAIN_SECONDS)
             else:
-                return topic, done.partition, done.offset
+                return str(topic), done.partition, done.offset
 
 
 def _said(source: random.Random) -> str:

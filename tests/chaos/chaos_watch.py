@@ -38,11 +38,10 @@ class Watch:
             group.create_task(self._table())
 
     async def _topic(self) -> None:
-        consumer = AIOKafkaConsumer(bootstrap_servers=self._kafka, enable_auto_commit=False)
+        consumer = AIOKafkaConsumer(bootstrap_servers=self._kafka, auto_offset_reset="earliest")
         await consumer.start()
         try:
             consumer.assign(self._places)
-            await consumer.seek_to_beginning()
             while True:
                 with suppress(KafkaError):
                     for records in (await consumer.getmany(timeout_ms=500)).values():
@@ -68,6 +67,23 @@ def recovery(moment: float, sent: Mapping[str, float], ended: Mapping[str, float
     if any(end is None for end in ends):
         return None
     return max((end - moment for end in ends if end is not None and end > moment), default=0.0)
+
+
+def moves_again(
+    moment: float, sent: Mapping[str, float], ended: Mapping[str, float], partitions: Mapping[str, int]
+) -> float | None:
+    """Seconds from ``moment`` until in every partition a chunk that was sent after it had ended.
+
+    ``None`` where a partition was sent none, or none of them ended.
+    """
+    firsts: dict[int, float] = {}
+    for message_id, at in sent.items():
+        if at >= moment and message_id in ended:
+            partition = partitions[message_id]
+            firsts[partition] = min(firsts.get(partition, ended[message_id]), ended[message_id])
+    if firsts.keys() < set(partitions.values()):
+        return None
+    return max(firsts.values()) - moment
 
 
 def longest_stall(sent: Mapping[str, float], ended: Mapping[str, float], partitions: Mapping[str, int]) -> float:
