@@ -1,6 +1,7 @@
 """One client for both homes of the performance database: a server by HTTP, and the engine in this process."""
 
 import logging
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -98,12 +99,19 @@ class Database:
 
 
 def check(settings: Settings) -> Server | Embedded:
-    """The address of ``settings.db``, whose client is installed.
+    """The address of ``settings.db``, whose client is installed and whose authority can be read.
 
     Raises:
-        ValueError: the address cannot be read.
+        ValueError: the address cannot be read, or the authority.
         MissingExtra: what to install.
     """
+    address = _usable(settings)
+    if (problem := _authority_problem(address, settings)) is not None:
+        raise ValueError(problem)
+    return address
+
+
+def _usable(settings: Settings) -> Server | Embedded:
     address = parse(settings.db)
     wanted, extra = (("clickhouse_connect", "clickhouse"), ("chdb", "embedded"))[isinstance(address, Embedded)]
     for module in ("clickhouse_connect", wanted):
@@ -112,14 +120,25 @@ def check(settings: Settings) -> Server | Embedded:
     return address
 
 
+def _authority_problem(address: Server | Embedded, settings: Settings) -> str | None:
+    """What is wrong with ``db_ca_file`` where it counts: the driver would find out at every request, and try again."""
+    if not (isinstance(address, Server) and address.secure and settings.db_ca_file):
+        return None
+    try:
+        ssl.create_default_context(cafile=settings.db_ca_file)
+    except OSError as error:
+        return f"db_ca_file: {settings.db_ca_file} is no PEM of certificates: {error.strerror or error}"
+    return None
+
+
 def connect(settings: Settings) -> Database:
     """Open the database of ``settings.db``; the embedded engine's folder is created.
 
     Raises:
         ValueError, MissingExtra: as ``check``.
-        DatabaseAway: down, locked, or a wrong password; the text says what to do.
+        DatabaseAway: down, locked, a wrong password or an authority that cannot be read; the text says what to do.
     """
-    address = check(settings)
+    address = _usable(settings)
     # The driver logs what it also raises, with rows in it.
     logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
     client = _open_folder(address) if isinstance(address, Embedded) else _open_server(address, settings)
@@ -142,6 +161,8 @@ def _open_folder(address: Embedded) -> "Client":
 def _open_server(address: Server, settings: Settings) -> "Client":
     import clickhouse_connect  # noqa: PLC0415 - an extra
 
+    if (problem := _authority_problem(address, settings)) is not None:
+        raise DatabaseAway(problem)
     with _translated(str(address)):
         return clickhouse_connect.get_client(
             interface="https" if address.secure else "http",
