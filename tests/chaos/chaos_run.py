@@ -43,6 +43,8 @@ from clickhouse_http import PASSWORD
 
 PARTITIONS = 6
 _WARM_UP_SECONDS = 90.0
+_AFTERWARDS_SECONDS = 15.0
+"""Of traffic behind the last fault, so that it too can be recovered from."""
 _CATCH_UP_SECONDS = 300.0
 
 
@@ -75,12 +77,13 @@ async def run(given: argparse.Namespace, folder: Path, narrate: Callable[[str], 
         faults = Faults(fleet, cluster, store, model, letters=letters, narrate=narrate)
         kinds = [BY_NAME[name] for name in given.faults] or KINDS
         await faults.run(schedule(given.seed, given.minutes * 60, kinds, given.pause, given.longest))
-        healed = now()
+        await asyncio.sleep(_AFTERWARDS_SECONDS)
         traffic.end()
         await sending
         narrate(f"all faults are healed; {len(traffic.sent.at)} chunks sent")
+        last_sent = now()
         await _caught_up(settings, lambda: traffic.sent.at.keys() <= watch.seen.stored.keys(), narrate)
-        caught_up = now()
+        catch_up = now() - last_sent
         stuck = await fleet.stop()
         following.cancel()
         evidence = await Reader(settings, frozenset(traffic.sent.poison)).gather(rows)
@@ -93,7 +96,7 @@ async def run(given: argparse.Namespace, folder: Path, narrate: Callable[[str], 
             sent=traffic.sent,
             seen=watch.seen,
             ends=fleet.ends,
-            catch_up=caught_up - healed,
+            catch_up=catch_up,
             verdict=verdict(traffic.sent, replace(evidence, stuck=stuck)),
         )
 

@@ -32,7 +32,7 @@ class Run:
     seen: Seen
     ends: Mapping[int, int]
     catch_up: float
-    """Seconds from the last fault's end until all was stored and committed."""
+    """Seconds from the last chunk until all was stored and committed."""
     verdict: Verdict
 
     def recoveries(self) -> dict[str, list[float | None]]:
@@ -65,7 +65,7 @@ class Run:
             "longest stall of a partition, database (s)": _stall(self, self.seen.stored),
             "chunk to row, median (s)": round(statistics.median(waits), 1) if waits else None,
             "chunk to row, longest (s)": round(max(waits), 1) if waits else None,
-            "caught up after the last fault (s)": round(self.catch_up, 1),
+            "stored and committed after the last chunk (s)": round(self.catch_up, 1),
             "ends of worker processes, by exit code": dict(sorted(self.ends.items())),
         }
 
