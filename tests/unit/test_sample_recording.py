@@ -14,7 +14,7 @@ from clearcall.schemas import Failure, Status
 CALLS = [[sample.chunk for sample in call.chunks] for call in load_calls()]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 async def loop() -> Loop:
     with as_file(files("clearcall.samples") / "recording.jsonl") as path:
         settings = Settings(consultant="recorded", recording=path)

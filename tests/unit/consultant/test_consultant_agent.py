@@ -8,10 +8,10 @@ import pytest
 from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
-from model_server import asked_lines, completion, echo, serving
 
 from clearcall.agents.consultant import Consultant, build
 from clearcall.agents.consultant.backend import Answer, Answers, Request, TooLong
+from clearcall.agents.consultant.prompt import CORRECT
 from clearcall.agents.consultant.rules import RulesBackend
 from clearcall.agents.protocol import Unavailable
 from clearcall.infra.settings import Settings
@@ -28,6 +28,7 @@ from clearcall.schemas import (
     Outcome,
     Topic,
 )
+from model_server import asked_lines, completion, echo, serving
 
 INFO = ConsultantInfo(backend="openai", model="served", prompt_version="clean-1")
 
@@ -246,7 +247,7 @@ async def test_a_correction_is_asked_with_its_history_and_carries_it_on() -> Non
     assert (draft.iteration, draft.cleaned, draft.outcome) == (1, "Hello there.", Outcome.ANSWERED)
     assert draft.attempts == (attempt("Hello, Claire."),)
     assert draft.context[0].text == "good morning"
-    assert draft.consultant.prompt_version == "correct-1"
+    assert draft.consultant.prompt_version == CORRECT
 
 
 async def test_a_correction_without_a_readable_iteration_ends_with_the_last_usable_answer() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clearcall.agents.consultant import build
+from clearcall.agents.consultant.prompt import CLEAN, CORRECT
 from clearcall.agents.consultant.record import Loop, record, run_loop
 from clearcall.agents.consultant.recorded import RecordedBackend
 from clearcall.agents.consultant.recording import Header, Recorded, UnreadableRecording, digest, read, write
@@ -25,7 +26,7 @@ CALL = tuple(
 
 def invents_once(body: dict[str, Any]) -> object:
     """A model that makes something up in its initial response and copies when corrected."""
-    if "Your line is not what was said" in body["messages"][-1]["content"]:
+    if "That is not what was said" in body["messages"][-1]["content"]:
         return echo(body)
     made_up = "Our opening hours are from nine to five on weekdays."
     return completion(f"1 agent: {made_up}\n2 agent: My car makes a terrible noise in the morning.\n3 caller: I see.")
@@ -67,7 +68,7 @@ async def test_a_recording_says_how_it_was_made(tmp_path: Path) -> None:
     assert (header.model, header.quantisation, header.server) == ("served", "bf16", "unknown")
     assert header.recorded_at == "2026-01-02T00:00:00+00:00"
     assert header.settings["temperature"] == 0
-    assert header.prompt_versions == ("clean-1", "correct-1")
+    assert header.prompt_versions == (CLEAN, CORRECT)
     assert sum(answer.completion_tokens for answer in answers.values() if answer.iteration == 0) == 7
 
 

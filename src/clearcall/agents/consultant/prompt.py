@@ -15,10 +15,10 @@ from typing import cast
 
 from clearcall.agents.consultant.backend import ChatMessage, Request, Role
 from clearcall.agents.consultant.pieces import one_line
-from clearcall.schemas import Attempt, ContextTurn, Failure, FragmentScore
+from clearcall.schemas import Attempt, ContextTurn, FragmentScore
 
 CLEAN = "clean-1"
-CORRECT = "correct-1"
+CORRECT = "correct-2"
 
 SHOWN_FINDINGS = 8
 """Most findings told to the model about one answer; more do not help a small one."""
@@ -29,15 +29,6 @@ SHOWN_CHARS = 300
 _ROLES = ("agent", "caller")
 _SECTION = re.compile(r"^=== (\w+)\n", re.MULTILINE)
 _FENCE = re.compile(r"<(?=\s*/?\s*(?:transcript|earlier)\b)", re.IGNORECASE)
-
-_UNUSABLE = {
-    Failure.MISSING_LINE: "The line is missing.",
-    Failure.REPEATED_LINE: "The line was there more than once, with different words.",
-    Failure.MERGED_LINE: "The line held other lines too.",
-    Failure.EMPTY: "The line was empty.",
-    Failure.CUT: "The line was not complete.",
-    Failure.OTHER_LANGUAGE: "The line was in another language.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +76,8 @@ def render(request: Request) -> list[ChatMessage]:
     )
     messages = [*prompt.opening, ChatMessage("user", question)]
     for attempt in request.attempts:
+        if attempt.failure:  # there is no line to show, and a stand-in for it would be copied
+            continue
         findings = prompt.findings.substitute(findings=_findings(attempt, request), lines=lines)
         messages += [ChatMessage("assistant", _answered(attempt, request)), ChatMessage("user", findings)]
     return messages
@@ -110,13 +103,11 @@ def _earlier(prompt: Prompt, context: Sequence[ContextTurn]) -> str:
 def _answered(attempt: Attempt, request: Request) -> str:
     """An earlier answer as the assistant's turn; of a chunk in pieces the whole answer would mislead."""
     line = request.lines[0]
-    text = "..." if attempt.failure or line.parts > 1 else one_line(attempt.cleaned)
+    text = "..." if line.parts > 1 else one_line(attempt.cleaned)
     return f"1 {role(line.chunk.speaker)}: {text}"
 
 
 def _findings(attempt: Attempt, request: Request) -> str:
-    if attempt.failure:
-        return "- " + _UNUSABLE.get(attempt.failure, "It was no line of the transcript.")
     line = request.lines[0]
     flagged = [fragment for fragment in attempt.fragments if fragment.flagged]
     if line.parts > 1:
