@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos_faults import Done
+from chaos_schedule import BY_NAME
 from chaos_traffic import Sent
 from chaos_verify import Verdict
 from chaos_watch import Seen, longest_stall, moves_again, recovery
@@ -43,10 +44,14 @@ class Run:
         return found
 
     def moves(self) -> dict[str, list[float | None]]:
-        """Per kind, the seconds from each fault's end until something sent after it was stored, in every partition."""
+        """Per kind, the seconds until something sent after the fault was stored, in every partition.
+
+        From the fault's beginning where something else takes over, from its end where nothing can.
+        """
         found: dict[str, list[float | None]] = {}
         for fault in self.done:
-            moved = moves_again(fault.over, self.sent.at, self.seen.stored, self.sent.partitions)
+            moment = fault.began if BY_NAME[fault.kind].spared else fault.over
+            moved = moves_again(moment, self.sent.at, self.seen.stored, self.sent.partitions)
             found.setdefault(fault.kind, []).append(moved)
         return found
 
