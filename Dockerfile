@@ -16,10 +16,12 @@ COPY --from=build /opt/clearcall /opt/clearcall
 ENV PATH=/opt/clearcall/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
-    CLEARCALL_LOG_FORMAT=json
+    CLEARCALL_LOG_FORMAT=json \
+    CLEARCALL_WEB_PORT=8080
 USER 10001
 WORKDIR /tmp
-# A stalled worker ends itself; what can be seen from here is whether the things around it answer.
-HEALTHCHECK --interval=60s --timeout=20s --start-period=30s --retries=3 CMD ["clearcall", "doctor"]
+# Whether every stage is in its group; a stalled worker ends itself.
+HEALTHCHECK --interval=15s --timeout=10s --start-period=60s --retries=4 \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8080/health/ready', timeout=5)"]
 ENTRYPOINT ["clearcall"]
 CMD ["--help"]

@@ -47,6 +47,16 @@ def test_every_service_that_stays_has_a_health_check_a_restart_and_time_to_stop(
         assert "stop_grace_period" in service, name
 
 
+def test_a_workers_health_is_asked_at_its_web_port(services: dict[str, dict[str, Any]]) -> None:
+    asked = "http://127.0.0.1:8080/health/ready"
+    for name in WORKERS:
+        assert services[name]["environment"]["CLEARCALL_WEB_PORT"] == "8080"
+        assert asked in services[name]["healthcheck"]["test"][-1]
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    assert "CLEARCALL_WEB_PORT=8080" in dockerfile
+    assert asked in dockerfile
+
+
 def test_nothing_secret_is_written_down(services: dict[str, dict[str, Any]]) -> None:
     for name, service in services.items():
         for variable, value in service.get("environment", {}).items():

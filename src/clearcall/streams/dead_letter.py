@@ -15,6 +15,8 @@ MOST_HEADER_BYTES = 16_000
 _MOST_KEY_BYTES = 4_000
 _MOST_DETAIL_CHARS = 1_000
 _MOST_ERRORS = 10
+_MOST_LINKS = 6
+_MOST_LINK_CHARS = 400
 
 
 def dead_letter(
@@ -25,8 +27,8 @@ def dead_letter(
     return DeadLetter(
         stage=stage,
         reason=reason,
-        detail=detail[:_MOST_DETAIL_CHARS],
-        errors=tuple(error[:_MOST_DETAIL_CHARS] for error in errors[-_MOST_ERRORS:]),
+        detail=_sendable(detail),
+        errors=tuple(map(_sendable, errors[-_MOST_ERRORS:])),
         topic=record.partition.topic,
         partition=record.partition.number,
         offset=record.offset,
@@ -38,6 +40,16 @@ def dead_letter(
         clearcall_version=__version__,
         died_at=died_at,
     )
+
+
+def chain(error: BaseException) -> str:
+    """An error and what caused it, on one line: ``RuntimeError: no row <- KeyError: 'text'``."""
+    found: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in found and len(found) < _MOST_LINKS:
+        found.append(link)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return " <- ".join(f"{type(one).__name__}: {one}"[:_MOST_LINK_CHARS] for one in found)
 
 
 def _shortened(record: Record) -> Record:
@@ -53,6 +65,11 @@ def _shortened(record: Record) -> Record:
         value=record.value and value[:MOST_VALUE_BYTES],
         headers=record.headers if header_bytes <= MOST_HEADER_BYTES else (),
     )
+
+
+def _sendable(text: str) -> str:
+    """Short enough, and without lone surrogates, which an error may quote and JSON cannot hold."""
+    return text[:_MOST_DETAIL_CHARS].encode("utf-8", "replace").decode()
 
 
 def _text(content: bytes | None) -> str | None:

@@ -10,15 +10,13 @@ import structlog
 from clearcall.agents.protocol import Agent, Poison, Unavailable
 from clearcall.schemas import Headers, Outgoing, Oversize, Topic
 from clearcall.streams.counters import Counters
-from clearcall.streams.dead_letter import dead_letter
+from clearcall.streams.dead_letter import chain, dead_letter
 from clearcall.streams.limit import Outcome, Tally
 from clearcall.streams.records import Record, Taken
 from clearcall.streams.retry import Abandoned, Patience
 from clearcall.streams.sending import Encoded, Sender
 
 log = structlog.get_logger()
-
-_ERROR_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +80,12 @@ class Settling:
                 self._log("agent.unavailable", batch, error.reason, outages, error)
                 await self._patience.wait(outages)
             except (Poison, Oversize) as error:
+                if error.__cause__ is not None:
+                    errors.append(chain(error))
                 await self._give_up(agent, batch, _Failure(Outcome.REFUSED, error.reason, str(error), errors))
                 return
             except Exception as error:  # noqa: BLE001 - an exception that left here would take the stage with it
-                errors.append(f"{type(error).__name__}: {error}"[:_ERROR_CHARS])
+                errors.append(chain(error))
                 self._log("agent.failed", batch, type(error).__name__, len(errors), error)
                 if len(errors) > self._retries:
                     await self._give_up(agent, batch, _Failure(Outcome.FAILED, "failed", errors[-1], errors))

@@ -7,8 +7,10 @@ import orjson
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 from runtime_fakes import CHUNKS, bench, chunk, cleaned, echo, record, until
 
+from clearcall import __version__
 from clearcall.agents.protocol import Poison, Unavailable
 from clearcall.schemas import DeadLetter, Incoming, Outgoing, Topic, decode
+from clearcall.streams.dead_letter import chain
 from clearcall.streams.records import Partition
 
 
@@ -51,6 +53,34 @@ async def test_a_handled_message_is_sent_with_its_headers_before_it_is_acked() -
         "schema": b"clearcall.cleaned/1",
         "traceparent": b"00-" + b"a" * 32 + b"-" + b"b" * 16 + b"-01",
     }
+
+
+async def test_a_dead_letter_holds_the_chain_of_errors_and_the_version() -> None:
+    async def fails(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        cause = KeyError("the first cause")
+        if batch[0].message.chunk_id == 0:
+            raise RuntimeError("no row") from cause
+        raise Poison("refused", "cannot be stored") from cause
+
+    it = bench(fails, retries=0)
+    await run(it, record(0), record(1))
+    failed, refused = letters(it)
+    assert failed.errors == ("RuntimeError: no row <- KeyError: 'the first cause'",)
+    assert refused.errors == ("Poison: cannot be stored <- KeyError: 'the first cause'",)
+    assert {failed.clearcall_version, refused.clearcall_version} == {__version__}
+
+
+async def test_an_error_whose_text_is_no_text_is_dead_lettered_all_the_same() -> None:
+    it = bench(failing(ValueError("\udce9" * 2000)), retries=0)
+    await run(it, record(0))
+    [letter] = letters(it)
+    assert letter.detail.startswith("ValueError: ???")
+
+
+async def test_errors_that_cause_each_other_in_a_circle_end() -> None:
+    one, other = ValueError("one"), ValueError("other")
+    one.__cause__, other.__cause__ = other, one
+    assert chain(one) == "ValueError: one <- ValueError: other"
 
 
 async def test_a_failure_that_passes_is_retried_and_leaves_no_dead_letter() -> None:
