@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import KafkaError
 from chaos_proxy import Proxy
 from typing_extensions import override
 
@@ -14,6 +15,8 @@ from clearcall.infra.kafka.ports import free_ports
 
 BROKERS = 3
 SIDES = ("A", "B")
+
+_TRIES = 60
 
 
 class SidedKafka(ApacheKafka):
@@ -102,12 +105,18 @@ class Cluster:
 
     async def let_writes_fail(self, topic: str, *, fail: bool) -> None:
         """Make every write to ``topic`` fail: it asks for more copies in sync than there are brokers."""
-        wanted = {"min.insync.replicas": str(BROKERS + 1)} if fail else {"min.insync.replicas": str(BROKERS - 1)}
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.direct)
-        try:
-            await admin.start()
-            for response in await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, wanted)]):
-                refused = [resource for resource in response.resources if resource[0]]
-                assert not refused, refused
-        finally:
-            await admin.close()
+        wanted = {"min.insync.replicas": str(BROKERS + 1 if fail else BROKERS - 1)}
+        for _ in range(_TRIES):
+            admin = AIOKafkaAdminClient(bootstrap_servers=self.direct)
+            try:
+                await admin.start()
+                responses = await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, wanted)])
+            except (KafkaError, OSError):
+                await asyncio.sleep(1)  # another fault's broker was asked
+            else:
+                if not any(resource[0] for response in responses for resource in response.resources):
+                    return
+                await asyncio.sleep(1)
+            finally:
+                await admin.close()
+        raise TimeoutError(f"{topic} takes no other setting")

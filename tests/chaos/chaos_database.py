@@ -59,6 +59,11 @@ class Rows:
         found = self._database.rows("SELECT DISTINCT call_id, chunk_id FROM cleaned")
         return {f"{row['call_id']}/{row['chunk_id']}" for row in found}
 
+    def statuses(self) -> dict[str, int]:
+        """How many chunks ended in which way."""
+        found = self._database.rows("SELECT status, count() AS n FROM cleaned FINAL GROUP BY status ORDER BY status")
+        return {str(row["status"]): int(row["n"]) for row in found}
+
     def read(self, query: str) -> list[dict[str, Any]]:
         return self._database.rows(query)
 

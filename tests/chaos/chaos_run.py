@@ -98,6 +98,7 @@ async def run(given: argparse.Namespace, folder: Path, narrate: Callable[[str], 
             ends=fleet.ends,
             catch_up=catch_up,
             verdict=verdict(traffic.sent, replace(evidence, stuck=stuck)),
+            statuses=await asyncio.to_thread(rows.statuses),
         )
 
 
@@ -131,7 +132,11 @@ async def _caught_up(settings: Settings, stored: Callable[[], bool], narrate: Ca
     while now() < deadline:
         try:
             lags = await behind(settings)
-        except (KafkaError, OSError) as error:
+        except (
+            KafkaError,
+            OSError,
+            AttributeError,
+        ) as error:  # the last is aiokafka's own, of a coordinator that moved
             narrate(f"the groups cannot be asked: {error!r}")
         else:
             if stored() and not any(lags.values()):

@@ -35,6 +35,7 @@ class Run:
     catch_up: float
     """Seconds from the last chunk until all was stored and committed."""
     verdict: Verdict
+    statuses: Mapping[str, int]
 
     def recoveries(self) -> dict[str, list[float | None]]:
         """Per kind, the seconds from each fault's end until all that was sent by then was stored."""
@@ -62,6 +63,7 @@ class Run:
             "faults": len(self.done),
             "kinds": len({fault.kind for fault in self.done}),
             "chunks": self.verdict.chunks,
+            "how they ended": ", ".join(f"{number} {status}" for status, number in self.statuses.items()),
             "lost": self.verdict.lost,
             "doubled": self.verdict.doubled,
             "poison, each one dead letter": self.verdict.poison,
@@ -71,7 +73,9 @@ class Run:
             "chunk to row, median (s)": round(statistics.median(waits), 1) if waits else None,
             "chunk to row, longest (s)": round(max(waits), 1) if waits else None,
             "stored and committed after the last chunk (s)": round(self.catch_up, 1),
-            "ends of worker processes, by exit code": dict(sorted(self.ends.items())),
+            "ends of worker processes, by exit code": ", ".join(
+                f"{code}: {n}" for code, n in sorted(self.ends.items())
+            ),
         }
 
 
