@@ -70,6 +70,7 @@ class Settling:
         outages = 0
         while True:
             self._counters.active_at = self._clock()
+            failure: _Failure | None = None
             try:
                 outgoing = await agent([taken.incoming for taken in batch])
                 await self._sender.send(self._encoded(batch, outgoing))
@@ -80,19 +81,21 @@ class Settling:
                 self._log("agent.unavailable", batch, error.reason, outages, error)
                 await self._patience.wait(outages)
             except (Poison, Oversize) as error:
-                if error.__cause__ is not None:
-                    errors.append(chain(error))
-                await self._give_up(agent, batch, _Failure(Outcome.REFUSED, error.reason, str(error), errors))
-                return
+                causes = [chain(error)] if error.__cause__ or error.__context__ else []
+                failure = _Failure(Outcome.REFUSED, error.reason, str(error), [*errors, *causes])
             except Exception as error:  # noqa: BLE001 - an exception that left here would take the stage with it
                 errors.append(chain(error))
                 self._log("agent.failed", batch, type(error).__name__, len(errors), error)
                 if len(errors) > self._retries:
-                    await self._give_up(agent, batch, _Failure(Outcome.FAILED, "failed", errors[-1], errors))
-                    return
-                await self._patience.wait(len(errors))
+                    failure = _Failure(Outcome.FAILED, "failed", errors[-1], errors)
+                else:
+                    await self._patience.wait(len(errors))
             else:
                 self.tally.ended(Outcome.HANDLED, len(batch))
+                return
+            if failure is not None:
+                # Outside of the except: what the parts raise must not name this error as what it came from.
+                await self._give_up(agent, batch, failure)
                 return
             self._counters.retried += 1
 

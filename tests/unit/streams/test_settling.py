@@ -70,6 +70,15 @@ async def test_a_dead_letter_holds_the_chain_of_errors_and_the_version() -> None
     assert {failed.clearcall_version, refused.clearcall_version} == {__version__}
 
 
+async def test_the_chain_of_one_message_does_not_name_the_errors_of_its_batch() -> None:
+    async def fails(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        raise ValueError(f"batch of {len(batch)}")
+
+    it = bench(fails, retries=0, limit=4)
+    await run(it, *map(record, range(4)))
+    assert {letter.errors for letter in letters(it)} == {("ValueError: batch of 1",)}
+
+
 async def test_an_error_whose_text_is_no_text_is_dead_lettered_all_the_same() -> None:
     it = bench(failing(ValueError("\udce9" * 2000)), retries=0)
     await run(it, record(0))
