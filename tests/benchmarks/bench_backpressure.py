@@ -2,9 +2,11 @@
 
 - slow: the model serves a tenth of what arrives; memory, lag, and the time to catch up when it is fast again;
 - letters: dead letters of 600 kB into the sink;
+- malformed: messages that nobody can read, one good one among a hundred;
 - hot: a call of 20,000 chunks beside many small ones; how long those wait, with and without it.
 
     python tests/benchmarks/bench_backpressure.py slow letters hot
+    python tests/benchmarks/bench_backpressure.py malformed --messages 1000000
 """
 
 import argparse
@@ -22,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import ClientError, ClientSession
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from malformed import Raw, malformed
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
 
@@ -107,7 +110,8 @@ async def send(settings: Settings, topic: Topic, messages: Iterator[Any], rate: 
     async with AIOKafkaProducer(bootstrap_servers=settings.kafka, max_request_size=1_048_588, linger_ms=5) as producer:
         waiting = []
         for message in messages:
-            waiting.append(await producer.send(settings.topic_prefix + topic, encode(message), message.key.encode()))
+            key, value, headers = message if isinstance(message, tuple) else (message.key.encode(), encode(message), [])
+            waiting.append(await producer.send(settings.topic_prefix + topic, value, key, headers=headers))
             sent += 1
             if len(waiting) == 100:
                 await asyncio.gather(*waiting)
@@ -192,6 +196,42 @@ async def large(settings: Settings, console: Console, *, number: int = 1000) -> 
     )
 
 
+def mixed(number: int) -> Iterator[Chunk | Raw]:
+    """Malformed messages, and after every hundredth a good one."""
+    source = random.Random(11)
+    for place in range(number):
+        yield malformed(source, place)
+        if place % 100 == 99:
+            yield Chunk(call_id=f"good{place % 700}", chunk_id=place // 100, speaker=0, text=WORDS)
+
+
+async def rubbish(settings: Settings, console: Console, *, number: int = 100_000) -> None:
+    """Malformed messages with good ones among them: all accounted for."""
+    good = number // 100
+    async with worker(settings.model_copy(update={"consultant": "rules"}), "consultant") as watched:
+        before = watched.megabytes(max)
+        sending = asyncio.create_task(send(settings, Topic.CHUNKS, mixed(number)))
+        await watched.until(lambda now: now["clearcall_messages_finished_total"] >= number // 5, 3600)
+        early = watched.megabytes(max)
+        took = await watched.until(lambda now: now["clearcall_messages_finished_total"] >= number + good, 3600)
+        await sending
+    letters_there, drafts = [await _length(settings, topic) for topic in (Topic.DEAD_LETTERS, Topic.DRAFTS)]
+    console.print(
+        f"malformed: {number} and {good} good ones; {letters_there} dead letters, {drafts} drafts; memory {before:.0f} "
+        f"MB at the start, {early:.0f} MB at most up to a fifth, {watched.megabytes(max):.0f} MB at most; the last "
+        f"four fifths in {took:.0f} s"
+    )
+    if (letters_there, drafts) != (number, good):
+        raise SystemExit("some are lost or doubled")
+
+
+async def _length(settings: Settings, topic: Topic) -> int:
+    """Messages of a topic."""
+    async with AIOKafkaConsumer(bootstrap_servers=settings.kafka) as consumer:
+        places = [TopicPartition(settings.topic_prefix + topic, number) for number in range(PARTITIONS)]
+        return sum((await consumer.end_offsets(places)).values())
+
+
 async def hot(settings: Settings, console: Console, *, length: int = 20_000) -> None:
     """Small calls beside a hot one, and by themselves."""
 
@@ -242,20 +282,30 @@ async def _waits(settings: Settings, name: str, number: int) -> dict[str, list[f
     return waits
 
 
-PARTS: dict[str, Callable[[Settings, Console], Awaitable[None]]] = {"slow": slow, "letters": large, "hot": hot}
+PARTS: dict[str, Callable[[Settings, Console], Awaitable[None]]] = {
+    "slow": slow,
+    "malformed": rubbish,
+    "letters": large,
+    "hot": hot,
+}
 
 
-async def main(parts: Sequence[str]) -> None:
+async def main(parts: Sequence[str], messages: int) -> None:
     """Every part on a Kafka of its own."""
     console = Console(highlight=False, width=160)
     for part in parts:
         with ApacheKafka() as broker:
             settings = Settings(kafka=broker.bootstrap, partitions=PARTITIONS, log_level="error", session_timeout=6.0)
             await create_topics(settings)
-            await PARTS[part](settings, console)
+            if part == "malformed":
+                await rubbish(settings, console, number=messages)
+            else:
+                await PARTS[part](settings, console)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=sorted(PARTS), default=sorted(PARTS))
-    asyncio.run(main(parser.parse_args().parts))
+    parser.add_argument("--messages", type=int, default=100_000, help="of malformed")
+    given = parser.parse_args()
+    asyncio.run(main(given.parts, given.messages))
