@@ -5,8 +5,8 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,8 @@ from aiohttp import ClientError, ClientSession
 from aiokafka import AIOKafkaConsumer
 from runtime_kafka import chunks, dead_letters, drafts, environment, write
 
+from clearcall.infra.kafka.apache import ApacheKafka
+from clearcall.infra.kafka.errors import NoBroker
 from clearcall.infra.kafka.ports import free_ports
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Chunk, Topic
@@ -32,6 +34,16 @@ async def impatient(settings: Settings) -> AsyncIterator[Settings]:
     await create_topics(settings)
     yield settings
     await delete_topics(settings)
+
+
+@contextmanager
+def own_kafka() -> Iterator[ApacheKafka]:
+    """A broker that a test may kill."""
+    try:
+        with ApacheKafka() as broker:
+            yield broker
+    except NoBroker as reason:
+        pytest.skip(f"no Apache Kafka of our own here: {reason}")
 
 
 @asynccontextmanager
@@ -133,6 +145,24 @@ async def test_a_bad_deploy_leaves_its_messages_on_the_topic_and_ends_the_worker
     assert "messages in a row failed" in said
     letters = await dead_letters(impatient, 1)
     assert len(letters) < 50
+
+
+@pytest.mark.parametrize("silent", [True, False], ids=["silent", "dead"])
+async def test_a_worker_that_is_stopped_while_kafka_is_away_ends_with_zero_within_its_time(silent: bool) -> None:
+    with own_kafka() as broker:
+        settings = Settings(kafka=broker.bootstrap, partitions=2, web_port=free_ports(1)[0])
+        await create_topics(settings)
+        await write(settings, Topic.CHUNKS, chunks(calls=20, each=20, text="slow 0.05"))
+        async with worker(settings) as process:
+            await ready(settings)
+            if silent:
+                os.kill(broker.pids[0], signal.SIGSTOP)
+            else:
+                await asyncio.to_thread(broker.kill, 0)
+            await asyncio.sleep(1)
+            process.send_signal(signal.SIGTERM)
+            output, _ = await asyncio.wait_for(process.communicate(), 90)
+    assert process.returncode == EXIT_STOPPED, output.decode()
 
 
 async def test_a_worker_whose_web_port_is_taken_says_so(impatient: Settings) -> None:

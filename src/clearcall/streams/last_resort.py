@@ -13,6 +13,8 @@ EXIT_STALLED = 3
 EXIT_TOO_SLOW = 4
 
 _LOOK_SECONDS = 1.0
+_GRACE_SECONDS = 2.0
+"""From the end of all stages to that of the process, which takes a fraction of a second."""
 
 
 class LoopGuard:
@@ -58,6 +60,15 @@ def exit_after(seconds: float) -> None:
         log.critical("worker.too_slow", reason=f"stopping took more than {seconds:.0f} s")
         os._exit(EXIT_TOO_SLOW)
 
-    timer = threading.Timer(seconds, leave)
+    _later(seconds, leave)
+
+
+def exit_with(code: int) -> None:
+    """End the process with ``code`` if a thread keeps it alive after all is done: a client that waits for Kafka."""
+    _later(_GRACE_SECONDS, lambda: os._exit(code))
+
+
+def _later(seconds: float, act: Callable[[], object]) -> None:
+    timer = threading.Timer(seconds, act)
     timer.daemon = True
     timer.start()

@@ -11,7 +11,7 @@ from aiokafka.errors import KafkaError
 from clearcall.infra.settings import Settings
 from clearcall.streams.faust_logging import into_structlog
 from clearcall.streams.health import Health
-from clearcall.streams.last_resort import EXIT_STALLED, LoopGuard, exit_after
+from clearcall.streams.last_resort import EXIT_STALLED, LoopGuard, exit_after, exit_with
 from clearcall.streams.running_stage import RunningStage, StageFailed, StageStalled, TooManyDeadLetters
 from clearcall.streams.signals import on_signal
 from clearcall.streams.stages import Stage, build_agents, chosen
@@ -25,9 +25,9 @@ EXIT_FAILED = 1
 EXIT_DEAD_LETTERS = 5
 
 _CHECK_SECONDS = 0.5
-_DRAIN_SHARE = 0.6
-_LEAVE_SHARE = 0.15
-"""Of the stop timeout, each for the last commit, for leaving the group and for closing; Kafka may be away."""
+_DRAIN_SHARE = 0.5
+_LEAVE_SHARE = 0.1
+"""Of the stop timeout, each for the last commit, for leaving the group and for closing: enough where Kafka is away."""
 
 
 async def run_worker(stages: Sequence[str | Stage], settings: Settings) -> int:
@@ -49,6 +49,7 @@ async def run_worker(stages: Sequence[str | Stage], settings: Settings) -> int:
 
     guard = LoopGuard(settings.stall_timeout)
     health = Health()
+    code = EXIT_STOPPED
     with on_signal(stop):
         guard.start()
         try:
@@ -60,10 +61,11 @@ async def run_worker(stages: Sequence[str | Stage], settings: Settings) -> int:
         except (StageFailed, PortTaken) as failure:
             exit_after(settings.stop_timeout)
             log.critical("worker.failed", reason=str(failure))
-            return _exit_code(failure)
+            code = _exit_code(failure)
         finally:
             guard.stop()
-    return EXIT_STOPPED
+    exit_with(code)
+    return code
 
 
 def _exit_code(failure: Exception) -> int:
