@@ -1,12 +1,14 @@
 """Dead letters sent again and history scored again, on a real Kafka."""
 
+import asyncio
 import base64
 from collections.abc import Sequence
+from contextlib import closing
 
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from clearcall.infra.clickhouse import LetterFilter
+from clearcall.infra.clickhouse import LetterFilter, connect
 from clearcall.infra.settings import Settings
 from clearcall.schemas import (
     Chunk,
@@ -26,6 +28,7 @@ from clearcall.streams.replay import rescore
 from clearcall.streams.resend import letters_on_topic, resend
 from clearcall.streams.topic_reader import read_topic
 from clearcall.streams.topics import create_topics
+from clearcall.streams.worker import running
 from clickhouse_samples import dead_letter
 
 pytestmark = pytest.mark.integration
@@ -86,6 +89,27 @@ async def test_a_dead_letter_goes_back_byte_for_byte_to_its_topic_and_partition(
         (b"c1", None, 3),
     ]
     assert list(back[0].headers) == [("iteration", b"1"), ("empty", None)]
+
+
+async def test_dead_letters_sent_again_twice_end_as_one_row_each(settings: Settings) -> None:
+    pytest.importorskip("chdb", reason="the embedded engine is not installed")
+    await create_topics(settings)
+    died = [Chunk(call_id="a", chunk_id=number, speaker=0, text="um the brakes squeak") for number in range(3)]
+    place = {"topic": settings.topic_prefix + Topic.CHUNKS, "partition": 1, "record_headers": []}
+    letters = [
+        DeadLetter.model_validate(letter(settings, number, encode(chunk)).model_dump() | place)
+        for number, chunk in enumerate(died)
+    ]
+    async with running(["all"], settings) as stages:
+        for _ in range(2):
+            assert len((await resend(settings, letters)).sent) == 3
+        async with asyncio.timeout(60):
+            wanted = {"consultant": 6, "evaluator": 6, "sink": 12}
+            while {stage.name: stage.counters.finished for stage in stages} != wanted:  # noqa: ASYNC110 - counters have no event
+                await asyncio.sleep(0.1)
+    with closing(connect(settings)) as database:
+        [found] = database.rows("SELECT count() AS rows, uniqExact(chunk_id) AS chunks FROM cleaned_current")
+    assert found == {"rows": 3, "chunks": 3}
 
 
 async def test_dead_letters_on_the_topic_are_filtered_and_bounded(settings: Settings) -> None:
