@@ -21,6 +21,7 @@ from clearcall.streams.cli import (
     demo,
     doctor,
     explain,
+    record,
     replay,
     report,
     run,
@@ -73,6 +74,7 @@ app.add_typer(topics.app, name="topics")
 app.add_typer(db.app, name="db")
 app.add_typer(doctor.app)
 app.add_typer(report.app)
+app.add_typer(record.app)
 app.add_typer(replay.app)
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(explain.app)
