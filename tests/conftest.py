@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import uuid
 from collections.abc import Iterator
@@ -20,6 +21,10 @@ from clearcall.infra.settings import Settings
 _IMAGE = "apache/kafka:4.3.1"  # as in docker-compose.kafka.yml
 hypothesis_settings.register_profile("clearcall", deadline=None)  # how long a case takes is no test of ours
 hypothesis_settings.load_profile("clearcall")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell ignores Ctrl-C in what it runs in the background, and children inherit that: the tests of Ctrl-C need it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _START_TIMEOUT = 120.0  # seconds; an image may have to be pulled first
 

@@ -17,6 +17,7 @@ def loggers_as_they_were() -> Iterator[None]:
     before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in loggers]
     for logger in loggers:
         logger.handlers[:] = []
+        logger.setLevel(logging.NOTSET)  # a command tested before may have silenced it
     yield
     for logger, handlers, level, propagate in before:
         logger.handlers[:] = handlers
