@@ -72,7 +72,7 @@ class Watched:
 
     def most(self, name: str) -> float:
         """The largest value seen."""
-        return max(one[f"clearcall_{name}"] for one in self.seen)
+        return max(one.get(f"clearcall_{name}", 0) for one in self.seen)
 
 
 @asynccontextmanager
@@ -129,17 +129,17 @@ def calls(name: str, number: int, each: int) -> Iterator[Chunk]:
             yield Chunk(call_id=f"{name}{call}", chunk_id=place, speaker=place % 2, text=WORDS)
 
 
-async def slow(settings: Settings, console: Console, *, arrival: int = 1500, seconds: int = 20) -> None:
+async def slow(settings: Settings, console: Console, *, arrival: int = 600, seconds: int = 30) -> None:
     """A model at a tenth of the arrival, which then becomes fast."""
-    wait = 1.0
+    at_once = 5
+    wait = at_once / (arrival / 10)  # seconds of a request; a chunk is one where the server takes grammars
 
     async def answer(body: dict[str, Any]) -> Any:
         await asyncio.sleep(wait)
         return echo(body)
 
     async with serving(answer) as url:
-        # 30 chunks of 20 words fill a request: five requests a second are 150 chunks, a tenth of 1,500.
-        model = {"consultant": "openai", "urls": (url,), "requests_in_flight": 5}
+        model = {"consultant": "openai", "urls": (url,), "requests_in_flight": at_once}
         async with worker(settings.model_copy(update=model), "consultant") as watched:
             before = watched.megabytes(max)
             sending = asyncio.create_task(

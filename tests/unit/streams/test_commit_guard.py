@@ -1,5 +1,6 @@
 """The commit guard, and the exact Faust that it was written for."""
 
+import asyncio
 import hashlib
 import inspect
 from importlib.metadata import version
@@ -10,6 +11,7 @@ import faust.tables.recovery
 import faust.transport.consumer
 import faust.transport.drivers.aiokafka as driver
 import pytest
+from faust.types import TP
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +61,38 @@ async def test_a_worker_is_not_called_stalled_for_lack_of_fausts_own_acks(monkey
     assert asked == []
 
 
+async def test_a_partition_that_is_resumed_is_noticed_at_once_where_all_were_paused() -> None:
+    consumer = StageApp.build("evaluator", Settings()).consumer
+    assert isinstance(consumer, GuardedConsumer)
+    place = TP("t", 0)
+    consumer._set_active_tps({place})
+    consumer.on_buffer_full(place)
+    waiting = asyncio.create_task(consumer._wait_next_records(3600))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    consumer.on_buffer_drop(place)
+    assert await asyncio.wait_for(waiting, 60) == ({}, {place})
+
+
+async def test_while_a_partition_is_paused_a_fetch_of_the_others_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    consumer = StageApp.build("evaluator", Settings()).consumer
+    assert isinstance(consumer, GuardedConsumer)
+    waits: list[float] = []
+
+    async def fetch(*, active_partitions: set[TP], timeout: float) -> dict[TP, list[Any]]:  # noqa: ASYNC109 - Faust's
+        waits.append(timeout)
+        return {place: [] for place in active_partitions}
+
+    monkeypatch.setattr(consumer, "_getmany", fetch)
+    paused, other = TP("t", 0), TP("t", 1)
+    consumer._set_active_tps({paused, other})
+    await consumer._wait_next_records(1.0)
+    consumer.on_buffer_full(paused)
+    assert await consumer._wait_next_records(1.0) == ({other: []}, {other})
+    assert waits[0] == 1.0
+    assert waits[1] < 0.1
+
+
 def test_this_is_the_faust_that_the_guard_was_written_for() -> None:
     assert version("faust-streaming") == "0.15.3"
 
@@ -72,6 +106,8 @@ def test_this_is_the_faust_that_the_guard_was_written_for() -> None:
         (faust.transport.consumer.Consumer.on_partitions_revoked, "d04b7ae72c6f"),
         (faust.transport.consumer.Consumer.perform_seek, "0e8c130ff4b0"),
         (faust.transport.consumer.Consumer.getmany, "4b168d84882a"),
+        (faust.transport.consumer.Consumer._wait_next_records, "6218e1969a63"),
+        (faust.transport.consumer.Consumer._get_active_partitions, "b24897f3c7af"),
         (faust.transport.consumer.Consumer._add_gap, "4df2573ded7c"),
         (faust.transport.consumer.Consumer._drain_messages, "44a2500309e8"),
         (faust.transport.consumer.Consumer.on_buffer_full, "c8961679e0bc"),
