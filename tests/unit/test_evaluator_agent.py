@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from clearcall.agents.evaluator import Evaluator, Policy
+from clearcall.agents.evaluator import Evaluator, Policy, ReductionCheck
 from clearcall.schemas import (
     Attempt,
     Chunk,
@@ -157,3 +157,53 @@ async def test_a_batch_keeps_its_order_and_gives_the_same_messages_again() -> No
     first, second = await evaluator(batch), await evaluator(batch)
     assert first == second
     assert [one.topic for one in first] == [Topic.EVALUATIONS, Topic.CLEANED, Topic.EVALUATIONS, Topic.CORRECTIONS]
+
+
+REPHRASED = "I want to book my car in for a service on the fourteenth of March, please."
+
+
+def checked(decoding: str, check: ReductionCheck, cleaned: str = REPHRASED, rules: Rules | None = None) -> Attempt:
+    evaluator = Evaluator(rules or Rules(), "restore", now=lambda: 7.0, reduction_check=check)
+    answered = draft(cleaned, consultant=QWEN.model_copy(update={"decoding": decoding}))
+    message = only(evaluator.judge(answered), Topic.EVALUATIONS).message
+    assert isinstance(message, Evaluation)
+    return message.attempt
+
+
+@pytest.mark.parametrize(
+    ("decoding", "check", "found"),
+    [
+        ("constrained", "auto", True),
+        ("project", "auto", True),
+        ("free", "auto", False),
+        ("rules", "auto", False),
+        ("free", "always", True),
+        ("constrained", "never", False),
+    ],
+)
+def test_what_is_no_allowed_reduction_is_found_where_the_decoding_promises_one_or_always(
+    decoding: str, check: ReductionCheck, *, found: bool
+) -> None:
+    attempt = checked(decoding, check)
+    assert ("reduction" in {flag.guard for flag in attempt.flags}) == found
+    assert attempt.flagged >= found
+
+
+def test_each_finding_has_its_place_in_the_text_where_it_is() -> None:
+    lost, added = (flag for flag in checked("constrained", "auto").flags if flag.guard == "reduction")
+    assert lost.source is not None
+    assert added.cleaned is not None
+    assert SAID[lost.source.start : lost.source.end] == "would like"
+    assert REPHRASED[added.cleaned.start : added.cleaned.end] == "want"
+
+
+def test_an_allowed_reduction_and_algorithm_1_alone_have_no_such_finding() -> None:
+    assert not checked("constrained", "always", FAITHFUL).flags
+    assert not checked("constrained", "always", rules=Rules(mode="paper")).flags
+
+
+def test_a_chunk_that_is_no_allowed_reduction_at_the_bound_is_restored() -> None:
+    answered = draft(REPHRASED, iteration=2, consultant=QWEN.model_copy(update={"decoding": "project"}))
+    cleaned = end(judge(answered))
+    assert cleaned.status is Status.RESTORED
+    assert "I would like" in cleaned.text

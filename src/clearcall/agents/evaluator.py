@@ -6,6 +6,7 @@ Everything it needs travels in the draft, so a redelivered draft gives the same 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from clearcall import __version__
@@ -23,11 +24,13 @@ from clearcall.schemas import (
     Status,
     Topic,
 )
+from clearcall.scoring import Evaluation as Scored
 from clearcall.scoring import (
     Rules,
     Turn,
     best_attempt,
     evaluate_turn,
+    findings,
     fragment_scores,
     guard_flags,
     restore,
@@ -36,14 +39,27 @@ from clearcall.scoring import (
 
 Policy = Literal["restore", "keep"]
 
+ReductionCheck = Literal["auto", "always", "never"]
+"""Whether an answer must be an allowed reduction of what was said: ``auto`` where its decoding promises it."""
+
+_PROMISING = ("constrained", "project")
+
 
 class Evaluator:
     """The agent of ``transcripts.drafts``."""
 
-    def __init__(self, rules: Rules, policy: Policy, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        policy: Policy,
+        now: Callable[[], float] = time.time,
+        *,
+        reduction_check: ReductionCheck = "auto",
+    ) -> None:
         self._rules = rules
         self._policy = policy
         self._now = now
+        self._reduction_check = reduction_check
 
     async def __call__(self, batch: Sequence[Incoming[Draft]]) -> Sequence[Outgoing]:
         """Score each draft; one evaluation each, and a correction or the chunk's end."""
@@ -63,7 +79,7 @@ class Evaluator:
         if draft.outcome is Outcome.BOUND_REACHED:
             return [Outgoing(Topic.CLEANED, self._finalised(draft, draft.attempts), traceparent)]
 
-        attempt = score(draft, self._rules)
+        attempt = score(draft, self._rules, reduction_check=self._reduction_check)
         attempts = (*draft.attempts, attempt)
         scored = Outgoing(Topic.EVALUATIONS, self._evaluation(draft, attempt), traceparent)
         if draft.outcome is Outcome.DEGRADED:
@@ -86,8 +102,8 @@ class Evaluator:
         best = best_attempt(answered)
         if self._policy == "keep":
             return self._end(draft, best.cleaned, Status.KEPT, best, attempts)
-        turns, own = _source(draft)
-        evaluation = evaluate_turn(best.cleaned, own, turns, rules=self._rules)
+        taken = draft.model_copy(update={"cleaned": best.cleaned, "consultant": best.consultant})
+        evaluation = _scored(taken, self._rules, self._reduction_check)
         restored = restore(best.cleaned, draft.chunk.text, evaluation)
         return self._end(draft, restored, Status.RESTORED, best, attempts)
 
@@ -135,14 +151,12 @@ def build(settings: Settings) -> Evaluator:
         overlap=settings.fragment_overlap,
         source_chars=settings.source_chars,
     )
-    return Evaluator(rules, settings.policy)
+    return Evaluator(rules, settings.policy, reduction_check=settings.reduction_check)
 
 
-def score(draft: Draft, rules: Rules) -> Attempt:
+def score(draft: Draft, rules: Rules, *, reduction_check: ReductionCheck = "auto") -> Attempt:
     """The draft as a scored attempt; one without a usable answer is flagged as a whole."""
-    turns, own = _source(draft)
-    failed = draft.outcome is Outcome.FAILED
-    evaluation = None if failed else evaluate_turn(draft.cleaned, own, turns, rules=rules)
+    evaluation = None if draft.outcome is Outcome.FAILED else _scored(draft, rules, reduction_check)
     return Attempt(
         iteration=draft.iteration,
         cleaned=draft.cleaned,
@@ -153,6 +167,16 @@ def score(draft: Draft, rules: Rules) -> Attempt:
         fragments=fragment_scores(evaluation) if evaluation else (),
         flags=guard_flags(evaluation.flags) if evaluation else (),
     )
+
+
+def _scored(draft: Draft, rules: Rules, reduction_check: ReductionCheck) -> Scored:
+    turns, own = _source(draft)
+    evaluation = evaluate_turn(draft.cleaned, own, turns, rules=rules)
+    promised = reduction_check == "auto" and draft.consultant.decoding in _PROMISING
+    if rules.mode == "paper" or not (promised or reduction_check == "always"):
+        return evaluation
+    found = findings(draft.chunk.text, draft.cleaned, rules.lexicon)
+    return replace(evaluation, flags=(*evaluation.flags, *found))
 
 
 def _source(draft: Draft) -> tuple[list[Turn], int]:

@@ -72,6 +72,9 @@ class Settings(BaseSettings):
     model: str = Field("", description="as the server names it; empty asks the server")
     api_key: SecretStr = Field(SecretStr(""), description="sent to the model servers as a bearer token")
     recording: Path | None = Field(None, description="answers for the recorded consultant")
+    decoding: Literal["constrained", "free", "free-then-constrained", "project"] = Field(
+        "constrained", description="how the model is held to what was said; without grammars on the server: project"
+    )
     outage: Literal["wait", "degrade"] = Field("wait", description="no model answers: stop acking, or clean by rules")
     window_words: Count = Field(600, description="most words of new speech in one request")
     context_words: Count = Field(120, description="most words of earlier speech shown for context")
@@ -87,6 +90,9 @@ class Settings(BaseSettings):
     fragment_words: Count = Field(20, description="most words of a fragment")
     fragment_overlap: Annotated[int, Field(ge=0)] = Field(3, description="words that neighbouring fragments share")
     source_chars: Count = Field(2400, description="characters of the same speaker's speech that count as source")
+    reduction_check: Literal["auto", "always", "never"] = Field(
+        "auto", description="flag what is no allowed reduction of what was said; auto: not where decoding was free"
+    )
     policy: Literal["restore", "keep"] = Field("restore", description="a chunk still flagged at the bound")
 
     # Delivery

@@ -1,5 +1,6 @@
 """How faithful a cleaned text is to what was said. Floor 2: usable on two strings, with nothing else installed."""
 
+from clearcall.scoring.allowed import findings, is_allowed
 from clearcall.scoring.correction import best_attempt, better, fragment_scores, guard_flags
 from clearcall.scoring.evaluator import evaluate, evaluate_turn
 from clearcall.scoring.fragments import fragment_spans
@@ -20,9 +21,11 @@ __all__ = [
     "better",
     "evaluate",
     "evaluate_turn",
+    "findings",
     "fragment_scores",
     "fragment_spans",
     "guard_flags",
+    "is_allowed",
     "is_below",
     "is_nothing_to_clean",
     "restore",

@@ -64,9 +64,11 @@ async def drafts_of(consultant: Consultant, batch: Sequence[Incoming[Any]]) -> l
     return [outgoing.message for outgoing in out if isinstance(outgoing.message, Draft)]
 
 
-async def cleaned_by(answer: Any, batch: Sequence[Incoming[Any]], **settings: Any) -> list[Draft]:
+async def cleaned_by(
+    answer: Any, batch: Sequence[Incoming[Any]], *, decoding: Any = "free", **settings: Any
+) -> list[Draft]:
     async with serving(answer) as url:
-        consultant = build(Settings(urls=(url,), **settings))
+        consultant = build(Settings(urls=(url,), decoding=decoding, **settings))
         try:
             return await drafts_of(consultant, batch)
         finally:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearcall.agents.consultant.backend import Answer
+from clearcall.agents.consultant.grammar import turn_grammar
 from clearcall.agents.consultant.lines import parse
 from clearcall.schemas import Failure
 
@@ -84,6 +85,19 @@ def test_every_script_is_its_own_language(source: str) -> None:
     assert failures(f"1 agent: {source}.", (source,)) == [None]
 
 
+@pytest.mark.parametrize("source", ["you know i mean", "uh well"])
+def test_an_empty_line_is_an_answer_where_all_of_it_may_be_left_out(source: str) -> None:
+    assert failures("1 agent: Hello there.\n2 caller:", ("hello there", source)) == [None, None]
+
+
+def test_an_empty_line_is_a_failure_where_something_was_said() -> None:
+    assert failures("1 agent: Hello there.\n2 caller:") == [None, Failure.EMPTY]
+
+
+def test_a_refusal_is_the_speakers_own_where_only_fillers_stood_between() -> None:
+    assert failures("1 agent: I'm sorry, but I can't help.", ("i'm sorry um but i uh can't help",)) == [None]
+
+
 def test_a_failed_answer_keeps_what_was_written() -> None:
     (answer,) = parse("1 agent: Добрый день", ("good day",), cut=False)
     assert answer == Answer("Добрый день", Failure.OTHER_LANGUAGE)
@@ -105,7 +119,10 @@ lineish = st.lists(
 def test_no_text_crashes_the_parser_and_every_line_gets_one_answer(text: str, sources: list[str], cut: bool) -> None:
     answers = parse(text, sources, cut=cut)
     assert len(answers) == len(sources)
-    assert all(answer.failure or answer.text for answer in answers)
+    assert all(
+        answer.failure or turn_grammar(source).accepts(answer.text) or answer.text
+        for answer, source in zip(answers, sources, strict=True)
+    )
 
 
 @given(st.lists(st.text(alphabet="abc' ", min_size=1).filter(str.strip), min_size=1, max_size=40))

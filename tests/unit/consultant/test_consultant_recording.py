@@ -32,9 +32,11 @@ def invents_once(body: dict[str, Any]) -> object:
     return completion(f"1 agent: {made_up}\n2 agent: My car makes a terrible noise in the morning.\n3 caller: I see.")
 
 
-async def recorded(path: Path, answer: Any = invents_once, *, extend: bool = False, **more: Any) -> Loop:
+async def recorded(
+    path: Path, answer: Any = invents_once, *, extend: bool = False, decoding: Any = "free", **more: Any
+) -> Loop:
     async with serving(answer) as url:
-        settings = Settings(urls=(url,), **more)
+        settings = Settings(urls=(url,), decoding=decoding, **more)
         return await record(
             settings, [CALL], path, quantisation="bf16", extend=extend, now=lambda: datetime(2026, 1, 2, tzinfo=UTC)
         )

@@ -105,13 +105,30 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model wrote; ``finish_reason`` ``length`` is an answer cut off at ``max_tokens``."""
+    """What a model wrote; ``finish_reason`` ``length`` is an answer cut off at ``max_tokens``.
+
+    ``constrained`` says that the server held the model to the grammar that was given.
+    """
 
     text: str
     finish_reason: str
     model: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    constrained: bool = False
+
+
+class Grammar(Protocol):
+    """All that a model may write."""
+
+    @property
+    def ebnf(self) -> str:
+        """As a server takes it."""
+        ...
+
+    def accepts(self, text: str) -> bool:
+        """Whether ``text`` is an answer by this grammar: some servers do not obey one, and do not say so."""
+        ...
 
 
 class ChatModel(Protocol):
@@ -127,8 +144,10 @@ class ChatModel(Protocol):
         """The model's name; empty while it is not known."""
         ...
 
-    async def complete(self, messages: Sequence[ChatMessage], max_tokens: int) -> Completion:
-        """The model's answer at temperature 0; raises as ``Backend.answer`` does."""
+    async def complete(
+        self, messages: Sequence[ChatMessage], max_tokens: int, grammar: Grammar | None = None
+    ) -> Completion:
+        """The model's answer at temperature 0, by the grammar where that can be; raises as ``Backend.answer`` does."""
         ...
 
     async def close(self) -> None:

@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
+
 from clearcall.agents.consultant.agent import ChunkConsultant, CorrectionConsultant
 from clearcall.agents.consultant.asking import Asker
 from clearcall.agents.consultant.backend import Backend
 from clearcall.agents.consultant.chat import ChatBackend
+from clearcall.agents.consultant.decoding import CONSTRAINED, WINDOW_WORDS
 from clearcall.agents.consultant.openai import OpenAI
 from clearcall.agents.consultant.recorded import RecordedBackend
 from clearcall.agents.consultant.rules import RulesBackend
@@ -46,7 +49,7 @@ def build(settings: Settings, backend: Backend | None = None) -> Consultant:
     return Consultant(
         chunks=ChunkConsultant(
             asker,
-            window_words=settings.window_words,
+            window_words=_window_words(settings),
             context_words=settings.context_words,
             source_chars=settings.source_chars,
         ),
@@ -55,8 +58,13 @@ def build(settings: Settings, backend: Backend | None = None) -> Consultant:
     )
 
 
-def backend_of(settings: Settings) -> Backend:
-    """What answers; raises as ``build`` does."""
+def _window_words(settings: Settings) -> int:
+    constrained = settings.consultant == "openai" and settings.decoding == CONSTRAINED
+    return min(settings.window_words, WINDOW_WORDS) if constrained else settings.window_words
+
+
+def backend_of(settings: Settings, transport: httpx.AsyncBaseTransport | None = None) -> Backend:
+    """What answers; raises as ``build`` does. ``transport`` carries the requests to model servers where given."""
     if settings.consultant == "rules":
         return RulesBackend()
     if settings.consultant == "recorded":
@@ -71,5 +79,7 @@ def backend_of(settings: Settings) -> Backend:
             in_flight=settings.requests_in_flight,
             connect_timeout=settings.connect_timeout,
             request_timeout=settings.request_timeout,
-        )
+            transport=transport,
+        ),
+        settings.decoding,
     )

@@ -1,31 +1,37 @@
 """A language model as a backend: the request written into a prompt, the answer taken apart."""
 
 from clearcall.agents.consultant.backend import Answers, ChatModel, Request
+from clearcall.agents.consultant.decoding import CONSTRAINED, PROJECT, decoding_at, projected, window_grammar
 from clearcall.agents.consultant.lines import parse
 from clearcall.agents.consultant.prompt import render, version_for
 from clearcall.schemas import ConsultantInfo
 
-DECODING = "free"
-"""The model may write anything; what it got wrong is flagged and corrected."""
-
 
 class ChatBackend:
-    """Answers by a ``ChatModel``."""
+    """Answers by a ``ChatModel``, in one of the ways of decoding; where it takes no grammar, answers are projected."""
 
-    def __init__(self, model: ChatModel) -> None:
+    def __init__(self, model: ChatModel, decoding: str = CONSTRAINED) -> None:
         self._model = model
+        self._decoding = decoding
 
     def info(self, iteration: int) -> ConsultantInfo:
-        """The model as far as it is known, with the prompt of this iteration."""
-        return self._info(iteration, self._model.model)
+        """The model as far as it is known, with the prompt and the decoding of this iteration."""
+        return self._info(iteration, self._model.model, decoding_at(self._decoding, iteration))
 
     async def answer(self, request: Request) -> Answers:
         """One completion for all lines."""
-        completion = await self._model.complete(render(request), max_tokens(request))
+        decoding = decoding_at(self._decoding, request.iteration)
+        grammar = window_grammar(request) if decoding == CONSTRAINED else None
+        completion = await self._model.complete(render(request), max_tokens(request), grammar)
         texts = [line.text for line in request.lines]
+        answers = parse(completion.text, texts, cut=completion.finish_reason == "length")
+        if decoding == CONSTRAINED and not completion.constrained:
+            decoding = PROJECT
+        if decoding == PROJECT:
+            answers = projected(request, answers)
         return Answers(
-            parse(completion.text, texts, cut=completion.finish_reason == "length"),
-            self._info(request.iteration, completion.model),
+            answers,
+            self._info(request.iteration, completion.model, decoding),
             completion.prompt_tokens,
             completion.completion_tokens,
         )
@@ -34,9 +40,9 @@ class ChatBackend:
         """Close the model."""
         await self._model.close()
 
-    def _info(self, iteration: int, model: str) -> ConsultantInfo:
+    def _info(self, iteration: int, model: str, decoding: str) -> ConsultantInfo:
         return ConsultantInfo(
-            backend=self._model.name, model=model, prompt_version=version_for(iteration), decoding=DECODING
+            backend=self._model.name, model=model, prompt_version=version_for(iteration), decoding=decoding
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from clearcall.agents.consultant.backend import Answer
+from clearcall.agents.consultant.grammar import turn_grammar
 from clearcall.agents.consultant.pieces import count_words, one_line
 from clearcall.schemas import Failure
 
@@ -104,9 +105,13 @@ def _merged(number: int, text: str, sources: Sequence[str], heard: _Heard) -> bo
 
 
 def judged(text: str, source: str) -> Answer:
-    """One line's answer, with its failure if the text cannot be a cleaned ``source``."""
+    """One line's answer, with its failure if the text cannot be a cleaned ``source``.
+
+    What the source's grammar writes is none: an empty line where all may be left out, the speaker's own refusal.
+    """
     text = text.strip()
-    return Answer(text, _failure(text, source))
+    failure = _failure(text, source)
+    return Answer(text, None if failure and turn_grammar(source).accepts(text) else failure)
 
 
 def _failure(text: str, source: str) -> Failure | None:

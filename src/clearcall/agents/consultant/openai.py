@@ -3,19 +3,21 @@
 Several URLs share the work by requests in flight; each takes so many at once and no more. What may pass (429, 5xx,
 a lost connection, an unreadable answer, silence) is tried again with backoff, elsewhere if there is an elsewhere,
 then ``Unavailable``. What is the request's own fault is ``TooLong`` or ``Rejected`` at once.
+
+A grammar is sent as vLLM takes it. A server that refuses it, or answers something else, is not sent another.
 """
 
 import asyncio
 import random
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 import httpx
 import structlog
 
-from clearcall.agents.consultant.backend import ChatMessage, Completion, Rejected, TooLong
+from clearcall.agents.consultant.backend import ChatMessage, Completion, Grammar, Rejected, TooLong
 from clearcall.agents.protocol import Unavailable
 
 TRIES = 4
@@ -30,6 +32,8 @@ _MISCONFIGURED = (401, 403, 404)
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|window|size)|max_?(?:model_len|tokens)|too (?:long|large)", re.IGNORECASE
 )
+_GRAMMAR_FIELD = "structured_outputs"
+_ABOUT_GRAMMAR = re.compile(r"grammar|xgrammar|ebnf", re.IGNORECASE)
 
 log = structlog.get_logger()
 
@@ -44,13 +48,22 @@ class _Passing(Exception):
         self.after = after
 
 
+class _GrammarRefused(Rejected):
+    """The server has something against this grammar; ``always``: it takes none at all."""
+
+    def __init__(self, detail: str, *, always: bool) -> None:
+        super().__init__(detail)
+        self.always = always
+
+
 @dataclass(slots=True)
 class _Server:
-    """One URL: its places, and how many requests hold or want one."""
+    """One URL: its places, how many requests hold or want one, and whether it obeys grammars as far as is known."""
 
     url: str
     places: asyncio.Semaphore
     load: int = 0
+    grammars: bool = True
 
 
 class OpenAI:
@@ -102,8 +115,10 @@ class OpenAI:
         """The model's name; empty until the server was asked."""
         return self._model
 
-    async def complete(self, messages: Sequence[ChatMessage], max_tokens: int) -> Completion:
-        """One answer, not streamed, at temperature 0.
+    async def complete(
+        self, messages: Sequence[ChatMessage], max_tokens: int, grammar: Grammar | None = None
+    ) -> Completion:
+        """One answer, not streamed, at temperature 0, by the grammar where the server can.
 
         Raises:
             TooLong, Rejected: the server refuses this request.
@@ -117,7 +132,7 @@ class OpenAI:
             "temperature": 0,
             "stream": False,
         }
-        return await self._persist("POST", "/chat/completions", body, _completion)
+        return await self._persist(lambda server, last: self._chat(server, body, None if last else grammar))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -126,18 +141,42 @@ class OpenAI:
     async def _ask_model(self) -> str:
         async with self._asking:
             if not self._model:
-                self._model = await self._persist("GET", "/models", None, _first_model)
+                self._model = await self._persist(self._first_model)
                 log.info("consultant_model", model=self._model)
         return self._model
 
-    async def _persist(self, method: str, path: str, body: object, read: Callable[[Any], T]) -> T:
-        """Ask until an answer can be read or ``TRIES`` are spent."""
+    async def _first_model(self, server: _Server, _last: bool) -> str:
+        return _first_model(await self._ask(server, "GET", "/models", None))
+
+    async def _chat(self, server: _Server, body: dict[str, Any], grammar: Grammar | None) -> Completion:
+        """A completion by the grammar, or, where the server has something against it, without."""
+        if grammar is not None and server.grammars:
+            asked = body | {_GRAMMAR_FIELD: {"grammar": grammar.ebnf}}
+            try:
+                completion = _completion(await self._ask(server, "POST", "/chat/completions", asked))
+            except _GrammarRefused as refused:
+                log.warning("model_server_refuses_grammar", url=server.url, always=refused.always)
+                if refused.always:
+                    server.grammars = False
+            else:
+                if completion.finish_reason == "length" or grammar.accepts(completion.text):
+                    return replace(completion, constrained=True)
+                log.warning("model_server_ignores_grammars", url=server.url)
+                server.grammars = False
+                return completion
+        return _completion(await self._ask(server, "POST", "/chat/completions", body))
+
+    async def _persist(self, ask: Callable[[_Server, bool], Awaitable[T]]) -> T:
+        """Ask until an answer can be read or ``TRIES`` are spent; ``ask`` is told when it is asked for the last time.
+
+        The last time goes without a grammar: one that a server stumbles over must not hold up a call for ever.
+        """
         server: _Server | None = None
         delay = FIRST_DELAY
         for attempt in range(1, TRIES + 1):
             server = self._least_loaded(server)
             try:
-                return read(await self._ask(server, method, path, body))
+                return await ask(server, attempt == TRIES)
             except _Passing as passing:
                 log.warning("model_server_trouble", url=server.url, attempt=attempt, trouble=str(passing))
                 trouble = passing
@@ -176,6 +215,8 @@ def _check(response: httpx.Response, url: str) -> None:
         return
     if status in _OUR_FAULT:
         text = response.text[:2000]
+        if _GRAMMAR_FIELD in text or _ABOUT_GRAMMAR.search(text):
+            raise _GrammarRefused(f"HTTP {status}", always=_GRAMMAR_FIELD in text)
         too_long = status == httpx.codes.REQUEST_ENTITY_TOO_LARGE or _TOO_LONG.search(text)
         raise TooLong(f"HTTP {status}") if too_long else Rejected(f"HTTP {status}")
     if status in _MISCONFIGURED:

@@ -14,7 +14,7 @@ import structlog
 from clearcall import __version__
 from clearcall.agents import evaluator
 from clearcall.agents.consultant.build import Consultant, backend_of, build
-from clearcall.agents.consultant.chat import DECODING
+from clearcall.agents.consultant.decoding import decoding_at
 from clearcall.agents.consultant.prompt import CLEAN, CORRECT
 from clearcall.agents.consultant.recorded import Recorder
 from clearcall.agents.consultant.recording import Header, Place, Recorded, UnreadableRecording, read, write
@@ -100,13 +100,14 @@ async def record(
     It runs in the mode of the settings, whose outcome is returned, then in the other one, which flags and corrects
     other chunks: what was answered already is not asked again.
     ``quantisation`` goes into the recording's label: a server does not tell it. ``extend`` keeps the answers that
-    ``path`` has and asks only for those that it lacks, such as corrections that another scoring wants.
+    ``path`` has, but for those that another decoding made, and asks for those that it lacks, such as corrections
+    that another scoring wants.
 
     Raises:
         Unavailable: the model does not answer; what an earlier pass recorded is written.
         UnreadableRecording: ``extend``, and there is no recording by the same model and prompts.
     """
-    recorder = Recorder(backend_of(settings), kept=_kept(path, settings.model) if extend else {})
+    recorder = Recorder(backend_of(settings), kept=_kept(path, settings) if extend else {})
     consultant = build(settings, recorder)
     other = settings.model_copy(update={"mode": "paper" if settings.mode == "strict" else "strict"})
     try:
@@ -123,7 +124,7 @@ async def record(
 async def _label(settings: Settings, model: str, quantisation: str, now: datetime) -> Header:
     return Header(
         model=model,
-        server=await _server(settings.urls[0]),
+        server=await server_version(settings.urls[0]),
         quantisation=quantisation,
         settings={
             "temperature": 0,
@@ -133,18 +134,24 @@ async def _label(settings: Settings, model: str, quantisation: str, now: datetim
             "mode": settings.mode,
             "threshold": settings.threshold,
         },
-        decoding=DECODING,
+        decoding=settings.decoding,
         prompt_versions=(CLEAN, CORRECT),
         recorded_at=now.isoformat(timespec="seconds"),
         clearcall_version=__version__,
     )
 
 
-def _kept(path: Path, model: str) -> dict[Place, Recorded]:
+def _kept(path: Path, settings: Settings) -> dict[Place, Recorded]:
+    """The answers that would be decoded in the same way today."""
     header, answers = read(path)
-    if (header.model, header.prompt_versions) != (model, (CLEAN, CORRECT)):
+    if (header.model, header.prompt_versions) != (settings.model, (CLEAN, CORRECT)):
         raise UnreadableRecording(f"{path} was made by {header.model!r} with {', '.join(header.prompt_versions)}")
-    return answers
+    return {
+        place: answer
+        for place, answer in answers.items()
+        if (answer.decoding or decoding_at(header.decoding, answer.iteration))
+        == decoding_at(settings.decoding, answer.iteration)
+    }
 
 
 async def _call(
@@ -181,7 +188,7 @@ def _batches(call: Sequence[Chunk], weight: Callable[[Chunk], int], limit: int) 
     return [[chunk for _, chunk in group] for _, group in groupby(numbered, key=lambda pair: pair[0])]
 
 
-async def _server(url: str) -> str:
+async def server_version(url: str) -> str:
     """The server's own word for itself: vLLM tells its version beside the API."""
     try:
         async with httpx.AsyncClient(timeout=5) as client:

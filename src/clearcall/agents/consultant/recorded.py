@@ -1,12 +1,13 @@
 """The consultant from a recording, and the wrapper that makes one."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 from clearcall.agents.consultant.backend import Answer, Answers, Backend, Line, Request
+from clearcall.agents.consultant.decoding import decoding_at
 from clearcall.agents.consultant.pieces import count_words, shares
 from clearcall.agents.consultant.recording import Header, Place, Recorded, digest, place_of, read
 from clearcall.agents.protocol import Poison
@@ -38,7 +39,7 @@ class RecordedBackend:
             backend="recorded",
             model=self._header.model,
             prompt_version=versions[min(iteration, len(versions) - 1)] if versions else "",
-            decoding=self._header.decoding,
+            decoding=decoding_at(self._header.decoding, iteration),
         )
 
     async def answer(self, request: Request) -> Answers:
@@ -46,7 +47,7 @@ class RecordedBackend:
         found = [self._find(line, request.iteration) for line in request.lines]
         return Answers(
             tuple(Answer(row.text, row.failure) if row else Answer("", Failure.NOT_RECORDED) for row in found),
-            self.info(request.iteration),
+            _decoded(self.info(request.iteration), [row for row in found if row]),
             sum(row.prompt_tokens for row in found if row),
             sum(row.completion_tokens for row in found if row),
         )
@@ -95,7 +96,7 @@ class Recorder:
         rows = [self.answers[place_of(line, request.iteration)] for line in request.lines]
         return Answers(
             tuple(Answer(row.text, row.failure) for row in rows),
-            self.info(request.iteration),
+            _decoded(self.info(request.iteration), rows),
             sum(row.prompt_tokens for row in rows),
             sum(row.completion_tokens for row in rows),
         )
@@ -117,6 +118,7 @@ class Recorder:
                 text=answer.text,
                 failure=answer.failure,
                 prompt_version=answers.consultant.prompt_version,
+                decoding=answers.consultant.decoding,
                 prompt_tokens=prompt[at],
                 completion_tokens=completion[at],
                 latency_ms=latency_ms,
@@ -130,3 +132,9 @@ class Recorder:
     async def close(self) -> None:
         """Close the recorded backend."""
         await self._backend.close()
+
+
+def _decoded(info: ConsultantInfo, rows: Sequence[Recorded]) -> ConsultantInfo:
+    """With the decoding that the rows were answered with, where they say it."""
+    decoding = next((row.decoding for row in rows if row.decoding), info.decoding)
+    return info.model_copy(update={"decoding": decoding})

@@ -36,7 +36,10 @@ class Header(_Row):
 
 
 class Recorded(_Row):
-    """The answer to one line: what the model wrote for it (heads taken off), and its failure if it has one."""
+    """The answer to one line: what the model wrote for it (heads taken off), and its failure if it has one.
+
+    ``decoding`` is empty where it is the recording's.
+    """
 
     call_id: str
     chunk_id: int = Field(ge=0)
@@ -46,6 +49,7 @@ class Recorded(_Row):
     text: str
     failure: Failure | None = None
     prompt_version: str
+    decoding: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     latency_ms: float = 0.0
