@@ -27,6 +27,7 @@ from clearcall.streams.cli import (
     run,
     schemas,
     topics,
+    vllm,
     worker,
 )
 from clearcall.streams.cli.errors import CommandGroup
@@ -79,6 +80,7 @@ app.add_typer(replay.app)
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(explain.app)
 app.add_typer(bench.app, name="bench")
+app.add_typer(vllm.app, name="vllm")
 app.add_typer(schemas.app, name="schemas")
 app.add_typer(config.app, name="config")
 

@@ -1,5 +1,6 @@
-"""``clearcall bench``: benchmarks of the scoring on data of one's own."""
+"""``clearcall bench``: benchmarks of the scoring and of a model on data of one's own."""
 
+import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -7,14 +8,18 @@ from typing import Annotated
 import typer
 
 from clearcall import __version__
+from clearcall.infra.logging import configure
 from clearcall.streams.cli.errors import USAGE, Stop
+from clearcall.streams.cli.options import ModelFlag, UrlFlag, settings_of
 
-app = typer.Typer(help="Benchmarks of the scoring.", no_args_is_help=True)
+_MODES = "free,constrained,project"
+
+app = typer.Typer(help="Benchmarks of the scoring and of a model.", no_args_is_help=True)
 
 
 @app.callback()
 def _bench() -> None:
-    """Benchmarks of the scoring."""
+    """Benchmarks of the scoring and of a model."""
 
 
 @app.command("faithful-edits")
@@ -39,7 +44,54 @@ def faithful_edits(
         result = bench.run(data, seed, most)
     except bench.NoCalls as error:
         raise Stop(str(error), "give the folder that has the calls", USAGE) from error
-    page = bench.render(result, __version__, datetime.now(tz=UTC).date())
+    _write(bench.render(result, __version__, datetime.now(tz=UTC).date()), out)
+
+
+@app.command("consultant")
+def consultant(
+    ctx: typer.Context,
+    data: Annotated[Path, typer.Argument(help="Folder with calls_dev.jsonl.")] = Path("../shared/data/calls"),
+    *,
+    url: UrlFlag = None,
+    model: ModelFlag = None,
+    turns: Annotated[int, typer.Option("--turns", min=1, help="Most turns in each mode.")] = 300,
+    modes: Annotated[str, typer.Option("--modes", help="Of decoding, separated by commas.")] = _MODES,
+    load_turns: Annotated[
+        int, typer.Option("--load-turns", min=0, help="Requests for the speed at 32 in flight; 0 leaves it out.")
+    ] = 64,
+    answers: Annotated[
+        Path | None, typer.Option("--answers", help="Keeps answers: a run broken off goes on.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="File to write to instead.", show_default=False)] = None,
+) -> None:
+    """What a model makes of real turns in each decoding mode, and how fast, beside the bare server.
+
+    Examples:
+      clearcall bench consultant --url http://localhost:8000/v1 --turns 300
+      clearcall bench consultant --modes free,project --out docs/benchmarks/consultant.md
+    """
+    import httpx  # noqa: PLC0415 - only this command needs it
+
+    from clearcall.agents.consultant import bench  # noqa: PLC0415 - only this command needs it
+    from clearcall.agents.protocol import Unavailable  # noqa: PLC0415 - only this command needs it
+
+    settings = settings_of(ctx, urls=url or None, model=model)
+    names = [name.strip() for name in modes.split(",") if name.strip()]
+    for name in names:
+        settings_of(ctx, decoding=name)  # an unknown one is known before anything starts
+    configure(settings)
+    try:
+        result = asyncio.run(bench.run(settings, data, names, turns=turns, load_turns=load_turns, answers=answers))
+    except bench.NoTurns as error:
+        raise Stop(str(error), "give the folder that has the calls", USAGE) from error
+    except bench.UnreadableAnswers as error:
+        raise Stop(str(error), "give another --answers", USAGE) from error
+    except (Unavailable, httpx.HTTPError) as error:
+        raise Stop(f"the model server: {error}", "check --url; clearcall doctor looks closer") from error
+    _write(bench.render(result, __version__, datetime.now(tz=UTC).date()), out)
+
+
+def _write(page: str, out: Path | None) -> None:
     if out is None:
         typer.echo(page)
     else:

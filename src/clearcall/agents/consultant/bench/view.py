@@ -1,0 +1,183 @@
+"""The benchmark's page, as Markdown that reads well as plain text."""
+
+from collections.abc import Sequence
+from datetime import date
+from statistics import median
+
+from clearcall.agents.consultant.bench.load import Speed
+from clearcall.agents.consultant.bench.quality import Quality
+from clearcall.agents.consultant.bench.run import RULES, Flagged, Mode, Result
+from clearcall.agents.consultant.bench.turns import FILE, LEAST_WORDS
+
+_PAPER = 85.5
+"""Percent of its flagged fragments that the paper's loop of corrections mends."""
+
+_EXPLAINED = f"""\
+Every turn is asked for alone, with no earlier speech, at temperature 0. Turns are those of the calls of odd index in
+`{FILE}` (the rules of what may be left out were developed on the calls of even index) with at least {LEAST_WORDS}
+words and a gold whose words were all heard, evenly spread.
+
+- *foreign*: turns with a word, or with a word more often, than was said. A number that is written in digits counts.
+- *numbers*, *negations*: turns where one was lost, added or changed. *not allowed*: turns that clearcall's last check
+  finds to be no allowed reduction of what was said.
+- *coverage*: the share of gold words that are kept, in order.
+- *deletions*: the words that were left out against those that people left out.
+- *punctuation*: `, . ? !` after the same word as a writer has it, where one wrote the turn.
+- *unusable*: answers that are none (cut, no such line, too long); they are in no other column. *rules* is no model.
+"""
+
+
+def render(result: Result, version: str, day: date) -> str:
+    """The result as a page."""
+    return "\n".join(
+        [
+            "# The consultant by decoding mode",
+            "",
+            *_head(result, version, day),
+            "",
+            _EXPLAINED,
+            "## Initial answers",
+            "",
+            *_qualities([(mode.name, mode.first) for mode in result.modes]),
+            "",
+            "## After the loop: the best of the answer and at most two corrections",
+            "",
+            "Nothing is restored by rules here (policy `keep`), so that this is what the model did.",
+            "",
+            *_qualities([(mode.name, mode.final) for mode in result.modes if mode.name != RULES]),
+            "",
+            "## Flagged fragments",
+            "",
+            *_flagged(result),
+            "",
+            *_speeds(result),
+        ]
+    )
+
+
+def _head(result: Result, version: str, day: date) -> list[str]:
+    machine = result.machine
+    return [
+        f"clearcall {version}, {day.isoformat()}. Model {result.model} on {result.server}, prompt {result.prompt}.",
+        f"{len(result.turns.turns)} of {result.turns.eligible} turns of {result.turns.calls} held calls.",
+        f"Machine: {machine.system}, {machine.cores} cores, shared by server, client and whatever else runs;",
+        f"load average {machine.load[0]:.1f} before, {machine.load[1]:.1f} after.",
+    ]
+
+
+def _qualities(rows: Sequence[tuple[str, Quality]]) -> list[str]:
+    head = [
+        "mode", "turns", "unusable", "foreign", "numbers", "negations", "not allowed", "coverage",
+        "deletions P", "R", "F1", "punctuation F1",
+    ]  # fmt: skip
+    body = [
+        [
+            name,
+            str(each.turns),
+            str(each.unanswered),
+            str(each.foreign),
+            str(each.numbers),
+            str(each.negations),
+            str(each.not_allowed),
+            f"{each.coverage:.3f}",
+            f"{each.deletions.precision:.2f}",
+            f"{each.deletions.recall:.2f}",
+            f"{each.deletions.f1:.2f}",
+            f"{each.marks.f1:.2f}",
+        ]
+        for name, each in rows
+    ]
+    return _table([head, *body])
+
+
+def _flagged(result: Result) -> list[str]:
+    rows = [["mode", "corrections", "published SS", "normalised SS", "strict (SS and guards)", "mended, normalised SS"]]
+    rows += [
+        [
+            mode.name,
+            str(mode.corrections),
+            _change(mode, "published"),
+            _change(mode, "normalised"),
+            _change(mode, "strict"),
+            _mended(mode.first_flagged.normalised, mode.final_flagged.normalised),
+        ]
+        for mode in result.modes
+        if mode.name != RULES
+    ]
+    return [
+        "Flagged fragments of initial answers, then of what the loop took; below 80 by the SS as published (case and",
+        "punctuation count, so that short turns are flagged for a full stop), by that of normalised texts, and by all",
+        f"rules. The paper's loop mends {_PAPER}% of what its SS flags.",
+        "",
+        *_table(rows),
+    ]
+
+
+def _change(mode: Mode, kind: str) -> str:
+    first, final = mode.first_flagged, mode.final_flagged
+    return f"{_share(first, kind)} → {_share(final, kind)}"
+
+
+def _share(flagged: Flagged, kind: str) -> str:
+    count = getattr(flagged, kind)
+    return f"{count} of {flagged.fragments} ({100 * count / max(1, flagged.fragments):.1f}%)"
+
+
+def _mended(first: int, final: int) -> str:
+    return f"{100 * (first - final) / first:.1f}%" if first else "none to mend"
+
+
+def _speeds(result: Result) -> list[str]:
+    if not result.load_turns:
+        return []
+    rows = [["mode", "in flight", "requests", "tokens/s", "bare tokens/s", "of bare", "latency s", "bare latency s"]]
+    for mode in result.modes:
+        rows += [[mode.name, *_speed(ours, theirs)] for ours, theirs in mode.speeds]
+    firsts = [
+        f"{mode.name} {1000 * median(mode.first_token_seconds):.0f} ms"
+        for mode in result.modes
+        if mode.first_token_seconds
+    ]
+    grammars = sorted(result.grammar_seconds)
+    return [
+        "## Speed",
+        "",
+        "Tokens written a second, and the median latency of a request, through clearcall and with the very same bodies",
+        "(the grammar included) sent bare, in turns; every prompt was asked once before, so that both find it in the",
+        "server's cache. Server, client and whatever else runs share the cores: at the load above, compare the two",
+        "sides of a row and no figure with another machine's.",
+        "",
+        *_table(rows),
+        "",
+        f"Time to the first token, bare, one at a time, median: {', '.join(firsts)}.",
+        f"Making a turn's grammar: median {1000 * median(grammars):.2f} ms, longest {1000 * grammars[-1]:.1f} ms;",
+        "what the server's compiling of it takes is the difference between the modes' first tokens.",
+    ]
+
+
+def _speed(ours: Speed, theirs: Speed) -> list[str]:
+    share = ours.tokens_per_second / theirs.tokens_per_second if theirs.tokens_per_second else 0.0
+    return [
+        str(ours.in_flight),
+        str(len(ours.latencies)),
+        f"{ours.tokens_per_second:.1f}",
+        f"{theirs.tokens_per_second:.1f}",
+        f"{100 * share:.0f}%",
+        f"{ours.typical_latency:.2f}",
+        f"{theirs.typical_latency:.2f}",
+    ]
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    rule = [("-" * width if not at else "-" * (width - 1) + ":") for at, width in enumerate(widths)]
+    lines = [rows[0], rule, *rows[1:]]
+    return [
+        "| "
+        + " | ".join(
+            cell.rjust(width) if at else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        + " |"
+        for row in lines
+    ]
