@@ -68,10 +68,12 @@ class Rate:
             self.failures[attempt.failure] += 1
 
 
-async def run_loop(consultant: Consultant, settings: Settings, calls: Iterable[Sequence[Chunk]]) -> Loop:
-    """Clean whole calls, each as if all its chunks were queued; several at once, each in its own order."""
+async def run_loop(
+    consultant: Consultant, settings: Settings, calls: Iterable[Sequence[Chunk]], at_once: int = CALLS_AT_ONCE
+) -> Loop:
+    """Clean whole calls, each as if all its chunks were queued; ``at_once`` together, each in its own order."""
     judge = evaluator.build(settings)
-    places = asyncio.Semaphore(CALLS_AT_ONCE)
+    places = asyncio.Semaphore(at_once)
 
     async def clean(call: Sequence[Chunk]) -> list[Message]:
         async with places:

@@ -151,7 +151,7 @@ async def _quality(settings: Settings, name: str, turns: Sequence[GoldTurn], kep
     """Clean every turn, as a call of its own, with its corrections."""
     consultant = build(settings, backend_of(settings, kept))
     try:
-        loop = await run_loop(consultant, settings, [[turn.chunk] for turn in turns])
+        loop = await run_loop(consultant, settings, [[turn.chunk] for turn in turns], max(IN_FLIGHT))
     finally:
         await consultant.close()
     mode = Mode(name)
