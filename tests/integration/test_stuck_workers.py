@@ -29,8 +29,9 @@ pytestmark = pytest.mark.integration
 @pytest.fixture
 async def impatient(settings: Settings) -> AsyncIterator[Settings]:
     """A stall ends a worker after seconds instead of minutes; its web port is free."""
-    given = {"stall_timeout": 6.0, "stop_timeout": 5.0, "session_timeout": 6.0, "drain_timeout": 2.0, "retries": 0}
-    settings = settings.model_copy(update=given | {"web_port": free_ports(1)[0]})
+    given = {"stall_timeout": 6.0, "request_timeout": 5.0, "stop_timeout": 5.0, "session_timeout": 6.0}
+    others = {"drain_timeout": 2.0, "retries": 0, "web_port": free_ports(1)[0]}
+    settings = settings.model_copy(update=given | others)
     await create_topics(settings)
     yield settings
     await delete_topics(settings)

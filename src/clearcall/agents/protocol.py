@@ -7,7 +7,8 @@ AgentError
 Any other exception is retried a few times, then dead-lettered.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
 from clearcall.schemas import Incoming, Message, Outgoing
@@ -31,6 +32,22 @@ class Unavailable(AgentError):
     """A model server, database or broker is away; the message is fine."""
 
 
+_PULSE: ContextVar[Callable[[], None]] = ContextVar("pulse", default=lambda: None)
+
+
+def show_life() -> None:
+    """For an agent that waits long: something it waits for has answered, or failed by its own deadline.
+
+    The watchdog ends a worker in which nothing of the kind happens for ``stall_timeout`` while messages wait.
+    """
+    _PULSE.get()()
+
+
+def watch_life(pulse: Callable[[], None]) -> None:
+    """For the runtime: ``pulse`` is called by what runs in the present context, and in tasks made in it."""
+    _PULSE.set(pulse)
+
+
 class Agent(Protocol[M_contra]):
     """Turns a batch of messages of one call (or, for the sink, of any) into messages to send.
 
@@ -42,7 +59,7 @@ class Agent(Protocol[M_contra]):
         """Handle ``batch`` (never empty, in offset order within a call).
 
         Raises:
-            Poison: with a batch of more than one, the runtime tries each message alone.
+            Poison: a batch of more than one is halved, down to each message alone.
             Unavailable: the batch is tried again with backoff, without limit.
         """
         ...

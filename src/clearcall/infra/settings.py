@@ -107,7 +107,9 @@ class Settings(BaseSettings):
     batch_seconds: Seconds = Field(1.0, description="or this many seconds after the first")
     drain_timeout: Seconds = Field(20.0, description="seconds to finish work in flight on a rebalance")
     stop_timeout: Seconds = Field(25.0, description="seconds from SIGTERM to the end; under the orchestrator's 30")
-    stall_timeout: Seconds = Field(120.0, description="seconds without assignment or progress until the worker exits")
+    stall_timeout: Seconds = Field(
+        300.0, description="seconds without assignment or progress until the worker exits; over request_timeout"
+    )
     session_timeout: Seconds = Field(10.0, description="seconds until a dead worker's partitions move")
 
     # What is seen
@@ -163,6 +165,12 @@ class Settings(BaseSettings):
             raise ValueError(f"kafka_security {self.kafka_security} needs kafka_user and kafka_password")
         if self.kafka_key_file and not self.kafka_cert_file:
             raise ValueError("kafka_key_file is the key of kafka_cert_file, which is not set")
+        return self
+
+    @model_validator(mode="after")
+    def _a_slow_answer_is_no_stall(self) -> Self:
+        if self.stall_timeout <= self.request_timeout:
+            raise ValueError("stall_timeout should be more than request_timeout, or a slow answer would end the worker")
         return self
 
     @classmethod

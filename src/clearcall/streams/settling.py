@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from clearcall.agents.protocol import Agent, Poison, Unavailable
+from clearcall.agents.protocol import Agent, Poison, Unavailable, watch_life
 from clearcall.schemas import Headers, Outgoing, Oversize, Topic
 from clearcall.streams.counters import Counters
 from clearcall.streams.dead_letter import chain, dead_letter
@@ -68,8 +68,9 @@ class Settling:
         """
         errors: list[str] = []
         outages = 0
+        watch_life(self._alive)
         while True:
-            self._counters.active_at = self._clock()
+            self._alive()
             failure: _Failure | None = None
             try:
                 outgoing = await agent([taken.incoming for taken in batch])
@@ -98,6 +99,9 @@ class Settling:
                 await self._give_up(agent, batch, failure)
                 return
             self._counters.retried += 1
+
+    def _alive(self) -> None:
+        self._counters.active_at = self._clock()
 
     async def bury(self, record: Record, reason: str, detail: str, errors: Sequence[str] = ()) -> None:
         """Return when the dead letter of ``record`` is written; a dead letter itself is logged and counted only.

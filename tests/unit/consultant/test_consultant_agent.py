@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearcall.agents.consultant import Consultant, build
-from clearcall.agents.consultant.backend import Answer, Answers, Request, TooLong
+from clearcall.agents.consultant.backend import Answer, Answers, Request, Slow, TooLong
 from clearcall.agents.consultant.prompt import CORRECT
 from clearcall.agents.consultant.rules import RulesBackend
 from clearcall.agents.protocol import Unavailable
@@ -170,6 +170,20 @@ async def test_a_request_too_long_for_the_model_is_asked_in_halves() -> None:
     texts = [f"chunk {at}" for at in range(9)]
     drafts = await cleaned_by(two_lines_at_most, chunks(*texts))
     assert [draft.cleaned for draft in drafts] == texts
+
+
+class SlowOverTwo(RulesBackend):
+    """Answers two lines in time, never three."""
+
+    async def answer(self, request: Request) -> Answers:
+        if len(request.lines) > 2:
+            raise Slow("model_slow", "no answer within 120 s")
+        return await super().answer(request)
+
+
+async def test_a_window_too_slow_for_the_server_is_asked_in_halves_and_not_for_ever() -> None:
+    drafts = await drafts_of(build(Settings(outage="wait"), SlowOverTwo()), chunks(*(f"chunk {at}" for at in range(9))))
+    assert [draft.cleaned for draft in drafts] == [f"Chunk {at}." for at in range(9)]
 
 
 async def test_a_chunk_that_the_server_always_refuses_fails_alone() -> None:

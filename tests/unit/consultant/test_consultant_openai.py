@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from clearcall.agents.consultant.backend import ChatMessage, Completion, Rejected, TooLong
+from clearcall.agents.consultant.backend import ChatMessage, Completion, Rejected, Slow, TooLong
 from clearcall.agents.consultant.openai import TRIES, OpenAI
-from clearcall.agents.protocol import Unavailable
+from clearcall.agents.protocol import Unavailable, watch_life
 
 ASK = [ChatMessage("user", "hello")]
 ANSWER: dict[str, Any] = {
@@ -131,11 +131,14 @@ async def test_a_server_that_hangs_is_left_after_the_request_timeout() -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
+    signs: list[str] = []
+    watch_life(lambda: signs.append("alive"))
     client = OpenAI(
         ("http://one/v1",), model="m", request_timeout=0.01, sleep=_no_sleep, transport=httpx.MockTransport(hang)
     )
-    with pytest.raises(Unavailable, match="no answer within"):
+    with pytest.raises(Slow, match="no answer within"):
         await client.complete(ASK, 50)
+    assert signs == ["alive"]  # asked once: the same request would be as slow again
 
 
 async def _no_sleep(_seconds: float) -> None:

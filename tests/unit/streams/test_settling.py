@@ -8,7 +8,7 @@ from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 from runtime_fakes import CHUNKS, bench, chunk, cleaned, echo, record, until
 
 from clearcall import __version__
-from clearcall.agents.protocol import Poison, Unavailable
+from clearcall.agents.protocol import Poison, Unavailable, show_life
 from clearcall.schemas import DeadLetter, Incoming, Outgoing, Topic, decode
 from clearcall.streams.dead_letter import chain
 from clearcall.streams.records import Partition
@@ -53,6 +53,24 @@ async def test_a_handled_message_is_sent_with_its_headers_before_it_is_acked() -
         "schema": b"clearcall.cleaned/1",
         "traceparent": b"00-" + b"a" * 32 + b"-" + b"b" * 16 + b"-01",
     }
+
+
+async def test_what_an_agent_shows_of_life_while_it_waits_is_activity() -> None:
+    seen: list[float] = []
+
+    async def answered() -> None:
+        show_life()
+
+    async def waits(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        it.time.now += 100.0
+        await asyncio.create_task(answered())
+        seen.append(it.counters.active_at)
+        return await echo(batch)
+
+    it = bench(waits)
+    began = it.time.now
+    await run(it, record(0))
+    assert seen == [began + 100.0]
 
 
 async def test_a_dead_letter_holds_the_chain_of_errors_and_the_version() -> None:

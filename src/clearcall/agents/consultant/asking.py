@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from clearcall.agents.consultant.backend import Answer, Answers, Backend, Line, ModelError, Request
+from clearcall.agents.consultant.backend import Answer, Answers, Backend, Line, ModelError, Request, Slow
 from clearcall.agents.consultant.pieces import count_words, shares
 from clearcall.agents.protocol import Unavailable
 from clearcall.schemas import ConsultantInfo, Failure, Outcome
@@ -53,6 +53,8 @@ class Asker:
         except ModelError as error:
             return await self._ask_less(request, error)
         except Unavailable as error:
+            if self._fallback is None and isinstance(error, Slow) and len(request.lines) > 1:
+                return await self._ask_less(request, error)
             if self._fallback is None:
                 raise
             log.warning("consultant_degraded", call_id=request.lines[0].chunk.call_id, reason=error.reason)
@@ -66,7 +68,7 @@ class Asker:
         if self._fallback is not None:
             await self._fallback.close()
 
-    async def _ask_less(self, request: Request, error: ModelError) -> list[Reply]:
+    async def _ask_less(self, request: Request, error: ModelError | Slow) -> list[Reply]:
         """Halve the window; a single line is asked again bare, then counts as refused."""
         first = request.lines[0].chunk
         log.warning(

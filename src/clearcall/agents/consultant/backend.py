@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from clearcall.agents.protocol import Unavailable
 from clearcall.schemas import Attempt, Chunk, ConsultantInfo, ContextTurn, Failure
 
 
@@ -26,6 +27,10 @@ class TooLong(ModelError):
 
 class Rejected(ModelError):
     """The server refuses the request for another reason of its own."""
+
+
+class Slow(Unavailable):
+    """No answer within the request's own deadline: less may be answered in time."""
 
 
 @dataclass(frozen=True, slots=True)

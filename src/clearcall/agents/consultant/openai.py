@@ -1,8 +1,9 @@
 """Any server that speaks OpenAI's chat completions: ``vllm serve`` first of all.
 
-Several URLs share the work by requests in flight; each takes so many at once and no more. What may pass (429, 5xx,
-a lost connection, an unreadable answer, silence) is tried again with backoff, elsewhere if there is an elsewhere,
-then ``Unavailable``. What is the request's own fault is ``TooLong`` or ``Rejected`` at once.
+Several URLs share the work by requests in flight; each takes so many at once as it bears (``limits``). What may pass
+(429, 5xx, a lost connection, an unreadable answer, silence) is tried again with backoff, elsewhere if there is an
+elsewhere, then ``Unavailable``. A URL that fails again and again is left alone and probed (``breaker``); while all are,
+``Unavailable`` comes at once. What is the request's own fault is ``TooLong`` or ``Rejected`` at once.
 
 A grammar is sent as vLLM takes it. A server that refuses it, or answers something else, is not sent another.
 """
@@ -10,6 +11,7 @@ A grammar is sent as vLLM takes it. A server that refuses it, or answers somethi
 import asyncio
 import random
 import re
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
@@ -17,8 +19,10 @@ from typing import Any, TypeVar
 import httpx
 import structlog
 
-from clearcall.agents.consultant.backend import ChatMessage, Completion, Grammar, Rejected, TooLong
-from clearcall.agents.protocol import Unavailable
+from clearcall.agents.consultant.backend import ChatMessage, Completion, Grammar, Rejected, Slow, TooLong
+from clearcall.agents.consultant.breaker import Breaker
+from clearcall.agents.consultant.limits import Limit, Places
+from clearcall.agents.protocol import Unavailable, show_life
 
 TRIES = 4
 """Attempts at one request before it counts as an outage; the runtime then starts over with its own backoff."""
@@ -27,6 +31,13 @@ FIRST_DELAY = 0.5
 LONGEST_DELAY = 20.0
 """Seconds before a second attempt and, doubled each time, at most; a server's Retry-After within the same limit."""
 
+KEEP_ALIVE = 4.0
+"""Seconds that an idle connection is kept: less than the 5 after which vLLM closes it, or a request would meet that."""
+
+_SLOW_SHARE = 0.5
+"""Of the request's deadline: an answer that takes longer shows a server with too much in flight."""
+
+_OVERLOADED = (429, 503)
 _OUR_FAULT = (400, 413, 422)
 _MISCONFIGURED = (401, 403, 404)
 _TOO_LONG = re.compile(
@@ -41,11 +52,19 @@ T = TypeVar("T")
 
 
 class _Passing(Exception):
-    """What another attempt may mend; ``after`` is the delay in seconds that the server asks for."""
+    """What another attempt may mend; ``after`` is the delay in seconds that the server asks for.
 
-    def __init__(self, detail: str, after: float = 0.0) -> None:
+    ``overloaded``: there is a server, and it has too much to do.
+    """
+
+    def __init__(self, detail: str, after: float = 0.0, *, overloaded: bool = False) -> None:
         super().__init__(detail)
         self.after = after
+        self.overloaded = overloaded
+
+
+class _TimedOut(_Passing):
+    """No answer within the request's deadline; the same request would be as slow on the same server."""
 
 
 class _GrammarRefused(Rejected):
@@ -58,12 +77,17 @@ class _GrammarRefused(Rejected):
 
 @dataclass(slots=True)
 class _Server:
-    """One URL: its places, how many requests hold or want one, and whether it obeys grammars as far as is known."""
+    """One URL: its places, how many requests hold or want one, and whether it obeys grammars as far as is known.
+
+    It asked not to be asked before ``paused_until``.
+    """
 
     url: str
-    places: asyncio.Semaphore
+    places: Places
+    breaker: Breaker
     load: int = 0
     grammars: bool = True
+    paused_until: float = float("-inf")
 
 
 class OpenAI:
@@ -73,11 +97,12 @@ class OpenAI:
         urls: bases such as ``http://host:8000/v1``.
         model: as the servers name it; empty asks the first that answers, once.
         api_key: sent as bearer; empty sends none.
-        in_flight: most requests under way per URL.
-        connect_timeout: seconds for a connection.
+        in_flight: most requests under way per URL; fewer while it is slow or refuses some.
+        connect_timeout: seconds for a connection, and for sending a request.
         request_timeout: seconds from a request to the end of its answer.
         sleep: waits between attempts.
         rng: jitter and the choice among equally loaded servers.
+        clock: seconds that only grow.
         transport: for tests.
     """
 
@@ -94,19 +119,30 @@ class OpenAI:
         request_timeout: float = 120.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: random.Random | None = None,
+        clock: Callable[[], float] = time.monotonic,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._servers = [_Server(url.rstrip("/"), asyncio.Semaphore(in_flight)) for url in urls]
         self._model = model
         self._asking = asyncio.Lock()
         self._request_timeout = request_timeout
         self._sleep = sleep
+        self._clock = clock
         self._rng = rng or random.Random()  # noqa: S311 - jitter, no secret
+        self._servers = [
+            _Server(
+                url.rstrip("/"),
+                Places(Limit(in_flight, _SLOW_SHARE * request_timeout)),
+                Breaker(clock, self._rng),
+            )
+            for url in urls
+        ]
         self._client = httpx.AsyncClient(
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
             # the whole request has its own deadline; the pool never waits, places are counted per server
-            timeout=httpx.Timeout(request_timeout, connect=connect_timeout, pool=None),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=in_flight * len(urls)),
+            timeout=httpx.Timeout(request_timeout, connect=connect_timeout, write=connect_timeout, pool=None),
+            limits=httpx.Limits(
+                max_connections=None, max_keepalive_connections=in_flight * len(urls), keepalive_expiry=KEEP_ALIVE
+            ),
             transport=transport,
         )
 
@@ -122,6 +158,7 @@ class OpenAI:
 
         Raises:
             TooLong, Rejected: the server refuses this request.
+            Slow: no server answers within ``request_timeout``.
             Unavailable: no server answers.
         """
         model = self._model or await self._ask_model()
@@ -174,39 +211,99 @@ class OpenAI:
         server: _Server | None = None
         delay = FIRST_DELAY
         for attempt in range(1, TRIES + 1):
-            server = self._least_loaded(server)
+            server = self._chosen(server)
             try:
-                return await ask(server, attempt == TRIES)
+                return await self._watched(server, ask(server, attempt == TRIES))
             except _Passing as passing:
                 log.warning("model_server_trouble", url=server.url, attempt=attempt, trouble=str(passing))
                 trouble = passing
+            if isinstance(trouble, _TimedOut) and len(self._servers) == 1:
+                break
             if attempt < TRIES:
-                await self._sleep(min(LONGEST_DELAY, max(trouble.after, delay * self._rng.uniform(0.5, 1.0))))
+                await self._sleep(min(LONGEST_DELAY, max(self._pause(), delay * self._rng.uniform(0.5, 1.0))))
                 delay *= 2
-        raise Unavailable("model_unavailable", f"no answer from {server.url if server else 'any server'}: {trouble}")
+        detail = f"no answer from {server.url if server else 'any server'}: {trouble}"
+        if isinstance(trouble, _TimedOut):
+            raise Slow("model_slow", detail)
+        raise Unavailable("model_unavailable", detail)
+
+    async def _watched(self, server: _Server, asking: Awaitable[T]) -> T:
+        """What is asked of a server; its breaker and its pause learn how it ended."""
+        probe = server.breaker.begin()
+        lived: bool | None = None
+        try:
+            answer = await asking
+            lived = True
+        except _Passing as passing:
+            lived = passing.overloaded
+            if passing.after:
+                server.paused_until = self._clock() + min(LONGEST_DELAY, passing.after)
+            raise
+        except (Rejected, TooLong, Unavailable):
+            lived = True
+            raise
+        else:
+            return answer
+        finally:
+            if lived is None:
+                server.breaker.abandoned(probe=probe)
+            elif lived:
+                server.breaker.succeeded()
+            else:
+                server.breaker.failed(probe=probe)
 
     async def _ask(self, server: _Server, method: str, path: str, body: object) -> Any:
         """One request; its answer's JSON."""
         server.load += 1
         try:
-            async with server.places, asyncio.timeout(self._request_timeout):
-                response = await self._client.request(method, server.url + path, json=body)
-        except TimeoutError as error:
-            raise _Passing(f"no answer within {self._request_timeout:g} s") from error
-        except httpx.HTTPError as error:
-            raise _Passing(f"{type(error).__name__}: {error}") from error
+            async with server.places:
+                response = await self._request(server, method, path, body)
         finally:
             server.load -= 1
+            show_life()
         _check(response, server.url)
         try:
             return response.json()
         except ValueError as error:
             raise _Passing("the answer is not JSON") from error
 
-    def _least_loaded(self, avoid: _Server | None) -> _Server:
-        candidates = [server for server in self._servers if server is not avoid] or self._servers
-        least = min(server.load for server in candidates)
-        return self._rng.choice([server for server in candidates if server.load == least])
+    async def _request(self, server: _Server, method: str, path: str, body: object) -> httpx.Response:
+        """One request in a place of its own; the limit of places learns from it."""
+        began, limit = self._clock(), server.places.limit
+        try:
+            async with asyncio.timeout(self._request_timeout):
+                response = await self._client.request(method, server.url + path, json=body)
+        except TimeoutError as error:
+            limit.overloaded(began, self._clock())
+            raise _TimedOut(f"no answer within {self._request_timeout:g} s") from error
+        except httpx.HTTPError as error:
+            raise _Passing(f"{type(error).__name__}: {error}") from error
+        if response.status_code in _OVERLOADED:
+            limit.overloaded(began, self._clock())
+        else:
+            limit.answered(began, self._clock(), server.places.held)
+        return response
+
+    def _chosen(self, avoid: _Server | None) -> _Server:
+        """The least loaded server of those that may be asked, another than ``avoid`` and one that is not paused if any.
+
+        Raises:
+            Unavailable: none may be asked now.
+        """
+        able = [server for server in self._servers if server.breaker.allows()]
+        if not able:
+            rest = min(server.breaker.rests() for server in self._servers)
+            raise Unavailable("model_unavailable", f"no model server has answered lately; asked again in {rest:.1f} s")
+        others = [server for server in able if server is not avoid] or able
+        now = self._clock()
+        ready = [server for server in others if server.paused_until <= now] or others
+        least = min(server.load for server in ready)
+        return self._rng.choice([server for server in ready if server.load == least])
+
+    def _pause(self) -> float:
+        """Seconds until a server may be asked that none of them asked to wait."""
+        now = self._clock()
+        return round(max(0.0, min(server.paused_until for server in self._servers) - now), 3)
 
 
 def _check(response: httpx.Response, url: str) -> None:
@@ -223,7 +320,7 @@ def _check(response: httpx.Response, url: str) -> None:
         raise Unavailable(
             "model_misconfigured", f"{url} answers HTTP {status}: check the URL, the model's name, the key"
         )
-    raise _Passing(f"HTTP {status}", _retry_after(response))
+    raise _Passing(f"HTTP {status}", _retry_after(response), overloaded=status in _OVERLOADED)
 
 
 def _retry_after(response: httpx.Response) -> float:
