@@ -13,15 +13,14 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 import httpx
 import structlog
 
 from clearcall.agents.consultant.backend import ChatMessage, Completion, Grammar, Rejected, Slow, TooLong
-from clearcall.agents.consultant.breaker import Breaker
-from clearcall.agents.consultant.limits import Limit, Places
+from clearcall.agents.consultant.servers import Passing, Server, Servers
 from clearcall.agents.protocol import Unavailable, show_life
 
 TRIES = 4
@@ -29,13 +28,10 @@ TRIES = 4
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 20.0
-"""Seconds before a second attempt and, doubled each time, at most; a server's Retry-After within the same limit."""
+"""Seconds before a second attempt and, doubled each time, at most."""
 
 KEEP_ALIVE = 4.0
 """Seconds that an idle connection is kept: less than the 5 after which vLLM closes it, or a request would meet that."""
-
-_SLOW_SHARE = 0.5
-"""Of the request's deadline: an answer that takes longer shows a server with too much in flight."""
 
 _OVERLOADED = (429, 503)
 _OUR_FAULT = (400, 413, 422)
@@ -51,19 +47,7 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 
-class _Passing(Exception):
-    """What another attempt may mend; ``after`` is the delay in seconds that the server asks for.
-
-    ``overloaded``: there is a server, and it has too much to do.
-    """
-
-    def __init__(self, detail: str, after: float = 0.0, *, overloaded: bool = False) -> None:
-        super().__init__(detail)
-        self.after = after
-        self.overloaded = overloaded
-
-
-class _TimedOut(_Passing):
+class _TimedOut(Passing):
     """No answer within the request's deadline; the same request would be as slow on the same server."""
 
 
@@ -73,21 +57,6 @@ class _GrammarRefused(Rejected):
     def __init__(self, detail: str, *, always: bool) -> None:
         super().__init__(detail)
         self.always = always
-
-
-@dataclass(slots=True)
-class _Server:
-    """One URL: its places, how many requests hold or want one, and whether it obeys grammars as far as is known.
-
-    It asked not to be asked before ``paused_until``.
-    """
-
-    url: str
-    places: Places
-    breaker: Breaker
-    load: int = 0
-    grammars: bool = True
-    paused_until: float = float("-inf")
 
 
 class OpenAI:
@@ -128,14 +97,7 @@ class OpenAI:
         self._sleep = sleep
         self._clock = clock
         self._rng = rng or random.Random()  # noqa: S311 - jitter, no secret
-        self._servers = [
-            _Server(
-                url.rstrip("/"),
-                Places(Limit(in_flight, _SLOW_SHARE * request_timeout)),
-                Breaker(clock, self._rng),
-            )
-            for url in urls
-        ]
+        self._servers = Servers(urls, in_flight, request_timeout, clock, self._rng)
         self._client = httpx.AsyncClient(
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
             # the whole request has its own deadline; the pool never waits, places are counted per server
@@ -182,10 +144,10 @@ class OpenAI:
                 log.info("consultant_model", model=self._model)
         return self._model
 
-    async def _first_model(self, server: _Server, _last: bool) -> str:
+    async def _first_model(self, server: Server, _last: bool) -> str:
         return _first_model(await self._ask(server, "GET", "/models", None))
 
-    async def _chat(self, server: _Server, body: dict[str, Any], grammar: Grammar | None) -> Completion:
+    async def _chat(self, server: Server, body: dict[str, Any], grammar: Grammar | None) -> Completion:
         """A completion by the grammar, or, where the server has something against it, without."""
         if grammar is not None and server.grammars:
             asked = body | {_GRAMMAR_FIELD: {"grammar": grammar.ebnf}}
@@ -203,56 +165,31 @@ class OpenAI:
                 return completion
         return _completion(await self._ask(server, "POST", "/chat/completions", body))
 
-    async def _persist(self, ask: Callable[[_Server, bool], Awaitable[T]]) -> T:
+    async def _persist(self, ask: Callable[[Server, bool], Awaitable[T]]) -> T:
         """Ask until an answer can be read or ``TRIES`` are spent; ``ask`` is told when it is asked for the last time.
 
         The last time goes without a grammar: one that a server stumbles over must not hold up a call for ever.
         """
-        server: _Server | None = None
+        server: Server | None = None
         delay = FIRST_DELAY
         for attempt in range(1, TRIES + 1):
-            server = self._chosen(server)
+            server = self._servers.chosen(server)
             try:
-                return await self._watched(server, ask(server, attempt == TRIES))
-            except _Passing as passing:
+                return await self._servers.watched(server, ask(server, attempt == TRIES))
+            except Passing as passing:
                 log.warning("model_server_trouble", url=server.url, attempt=attempt, trouble=str(passing))
                 trouble = passing
             if isinstance(trouble, _TimedOut) and len(self._servers) == 1:
                 break
             if attempt < TRIES:
-                await self._sleep(min(LONGEST_DELAY, max(self._pause(), delay * self._rng.uniform(0.5, 1.0))))
+                await self._sleep(min(LONGEST_DELAY, max(self._servers.pause(), delay * self._rng.uniform(0.5, 1.0))))
                 delay *= 2
         detail = f"no answer from {server.url if server else 'any server'}: {trouble}"
         if isinstance(trouble, _TimedOut):
             raise Slow("model_slow", detail)
         raise Unavailable("model_unavailable", detail)
 
-    async def _watched(self, server: _Server, asking: Awaitable[T]) -> T:
-        """What is asked of a server; its breaker and its pause learn how it ended."""
-        probe = server.breaker.begin()
-        lived: bool | None = None
-        try:
-            answer = await asking
-            lived = True
-        except _Passing as passing:
-            lived = passing.overloaded
-            if passing.after:
-                server.paused_until = self._clock() + min(LONGEST_DELAY, passing.after)
-            raise
-        except (Rejected, TooLong, Unavailable):
-            lived = True
-            raise
-        else:
-            return answer
-        finally:
-            if lived is None:
-                server.breaker.abandoned(probe=probe)
-            elif lived:
-                server.breaker.succeeded()
-            else:
-                server.breaker.failed(probe=probe)
-
-    async def _ask(self, server: _Server, method: str, path: str, body: object) -> Any:
+    async def _ask(self, server: Server, method: str, path: str, body: object) -> Any:
         """One request; its answer's JSON."""
         server.load += 1
         try:
@@ -265,9 +202,9 @@ class OpenAI:
         try:
             return response.json()
         except ValueError as error:
-            raise _Passing("the answer is not JSON") from error
+            raise Passing("the answer is not JSON") from error
 
-    async def _request(self, server: _Server, method: str, path: str, body: object) -> httpx.Response:
+    async def _request(self, server: Server, method: str, path: str, body: object) -> httpx.Response:
         """One request in a place of its own; the limit of places learns from it."""
         began, limit = self._clock(), server.places.limit
         try:
@@ -277,33 +214,12 @@ class OpenAI:
             limit.overloaded(began, self._clock())
             raise _TimedOut(f"no answer within {self._request_timeout:g} s") from error
         except httpx.HTTPError as error:
-            raise _Passing(f"{type(error).__name__}: {error}") from error
+            raise Passing(f"{type(error).__name__}: {error}") from error
         if response.status_code in _OVERLOADED:
             limit.overloaded(began, self._clock())
         else:
             limit.answered(began, self._clock(), server.places.held)
         return response
-
-    def _chosen(self, avoid: _Server | None) -> _Server:
-        """The least loaded server of those that may be asked, another than ``avoid`` and one that is not paused if any.
-
-        Raises:
-            Unavailable: none may be asked now.
-        """
-        able = [server for server in self._servers if server.breaker.allows()]
-        if not able:
-            rest = min(server.breaker.rests() for server in self._servers)
-            raise Unavailable("model_unavailable", f"no model server has answered lately; asked again in {rest:.1f} s")
-        others = [server for server in able if server is not avoid] or able
-        now = self._clock()
-        ready = [server for server in others if server.paused_until <= now] or others
-        least = min(server.load for server in ready)
-        return self._rng.choice([server for server in ready if server.load == least])
-
-    def _pause(self) -> float:
-        """Seconds until a server may be asked that none of them asked to wait."""
-        now = self._clock()
-        return round(max(0.0, min(server.paused_until for server in self._servers) - now), 3)
 
 
 def _check(response: httpx.Response, url: str) -> None:
@@ -320,7 +236,7 @@ def _check(response: httpx.Response, url: str) -> None:
         raise Unavailable(
             "model_misconfigured", f"{url} answers HTTP {status}: check the URL, the model's name, the key"
         )
-    raise _Passing(f"HTTP {status}", _retry_after(response), overloaded=status in _OVERLOADED)
+    raise Passing(f"HTTP {status}", _retry_after(response), alive=status == httpx.codes.TOO_MANY_REQUESTS)
 
 
 def _retry_after(response: httpx.Response) -> float:
@@ -342,11 +258,11 @@ def _completion(content: Any) -> Completion:
             completion_tokens=int(usage.get("completion_tokens") or 0),
         )
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise _Passing("the answer is no chat completion") from error
+        raise Passing("the answer is no chat completion") from error
 
 
 def _first_model(content: Any) -> str:
     try:
         return str(content["data"][0]["id"])
     except (IndexError, KeyError, TypeError) as error:
-        raise _Passing("the server names no model") from error
+        raise Passing("the server names no model") from error
