@@ -66,6 +66,10 @@ CHAOS_ARGS ?=
 chaos: venv ## faults of every kind for MINUTES=10 by SEED=7, and what was lost or doubled
 	$(BIN)/python tests/chaos/chaos_run.py --minutes $(MINUTES) --seed $(SEED) $(CHAOS_ARGS)
 
+.PHONY: bench-backpressure
+bench-backpressure: venv ## memory with a slow model, large dead letters, rubbish and a hot call
+	$(BIN)/python tests/benchmarks/bench_backpressure.py $(BENCH_ARGS)
+
 .PHONY: clean
 clean: ## remove what was built, caches and out/; the virtual environment stays
 	rm -rf build dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info

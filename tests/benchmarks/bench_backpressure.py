@@ -3,7 +3,8 @@
 - slow: the model serves a tenth of what arrives; memory, lag, and the time to catch up when it is fast again;
 - letters: dead letters of 600 kB into the sink;
 - malformed: messages that nobody can read, one good one among a hundred;
-- hot: a call of 20,000 chunks beside many small ones; how long those wait, with and without it.
+- hot: a call of 20,000 chunks beside many small ones; how long those wait, with and without it, in its partition, where
+  what was sent after it stands behind it, and in the others.
 
     python tests/benchmarks/bench_backpressure.py slow letters hot
     python tests/benchmarks/bench_backpressure.py malformed --messages 1000000
