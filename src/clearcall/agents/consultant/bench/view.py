@@ -23,7 +23,9 @@ words and a gold whose words were all heard, evenly spread.
 - *coverage*: the share of gold words that are kept, in order.
 - *deletions*: the words that were left out against those that people left out.
 - *punctuation*: `, . ? !` after the same word as a writer has it, where one wrote the turn.
-- *unusable*: answers that are none (cut, no such line, too long); they are in no other column. *rules* is no model.
+- *unusable*: answers that are none (cut, no such line, too long); they are in no other column.
+- *rules* is no model. *constrained* writes what the rules leave, and may leave out more where it may go; *project*
+  asks the very same as *free*.
 """
 
 
@@ -149,9 +151,9 @@ def _speeds(result: Result) -> list[str]:
         "",
         *_table(rows),
         "",
-        f"Time to the first token, bare, one at a time, median: {', '.join(firsts)}.",
+        *([f"Time to the first token, bare, one at a time, median: {', '.join(firsts)}."] if firsts else []),
         f"Making a turn's grammar: median {1000 * median(grammars):.2f} ms, longest {1000 * grammars[-1]:.1f} ms;",
-        "what the server's compiling of it takes is the difference between the modes' first tokens.",
+        "the server compiles it before the first token of `constrained`.",
     ]
 
 
