@@ -1,5 +1,7 @@
 """Chunks to lines, lines to windows, turns to context."""
 
+from itertools import product
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,3 +118,16 @@ def test_what_is_remembered_of_a_call_is_bounded() -> None:
     for at in range(1000):
         memory.hear([chunk("x" * 30, at)])
     assert sum(len(t.text) for t in memory.hear([chunk("x", 1000)])) <= 101
+
+
+def test_a_long_turn_is_cut_at_the_end_of_a_sentence_where_there_is_one_near() -> None:
+    words = ["".join(letters) for letters in product("bdfg", "aeo", "lmnr", "aeo", "t")]
+    words[129] += "."
+    lines = cut(chunk(" ".join([*words, *words[::-1]])))
+    assert count_words(lines[0].text) == 130
+
+
+def test_scripts_without_spaces_are_cut_by_their_own_words() -> None:
+    lines = cut(chunk("\u4f60" * 400))
+    assert len(lines) == 3
+    assert all(len(line.text) <= LINE_WORDS for line in lines)

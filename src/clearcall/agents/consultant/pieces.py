@@ -1,9 +1,10 @@
-"""Chunks to lines: what is too long for one line is cut at word boundaries and joined again."""
+"""Chunks to lines: what is too long for one line is cut, where it tears nothing if it can be, and joined again."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
 
 from clearcall.agents.consultant.backend import Line
+from clearcall.agents.consultant.splitting import split
 from clearcall.schemas import Chunk
 
 LINE_WORDS = 150
@@ -11,6 +12,9 @@ LINE_WORDS = 150
 
 LINE_CHARS = 1200
 """Most characters of a line: 150 long words, and the bound for scripts that write no spaces."""
+
+_CAREFUL_CHARS = 12_000
+"""Longer texts are cut by count alone: no speech is that long, and care takes time with the square of it."""
 
 WINDOW_LINES = 40
 """Most lines of a request: small models lose count of more."""
@@ -40,6 +44,16 @@ def cut(chunk: Chunk) -> tuple[Line, ...]:
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
     """Pairs of what stood before a piece and the piece."""
+    careful = list(split(text, LINE_WORDS)) if len(text) <= _CAREFUL_CHARS else []
+    if "".join(glue + piece for glue, piece in careful) != text:
+        careful = [("", text)]
+    for glue, piece in careful:
+        for at, (between, part) in enumerate(_short(piece)):
+            yield (between if at else glue), part
+
+
+def _short(text: str) -> Iterator[tuple[str, str]]:
+    """The same for a piece that is still too long: words of hundreds of characters, or marks without words."""
     taken: list[str] = []
     length = 0
     for word in text.split(" "):
