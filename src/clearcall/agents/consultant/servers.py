@@ -5,8 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+import structlog
+
 from clearcall.agents.consultant.backend import ModelError
-from clearcall.agents.consultant.breaker import Breaker
+from clearcall.agents.consultant.breaker import Breaker, State
 from clearcall.agents.consultant.limits import Limit, Places
 from clearcall.agents.protocol import Unavailable
 
@@ -15,6 +17,8 @@ LONGEST_PAUSE = 20.0
 
 SLOW_SHARE = 0.5
 """Of the request's deadline: an answer that takes longer shows a server with too much in flight."""
+
+log = structlog.get_logger()
 
 T = TypeVar("T")
 
@@ -108,9 +112,18 @@ class Servers:
         else:
             return answer
         finally:
-            if lived is None:
-                server.breaker.abandoned(probe=probe)
-            elif lived:
-                server.breaker.succeeded()
-            else:
-                server.breaker.failed(probe=probe)
+            _learn(server, lived, probe=probe)
+
+
+def _learn(server: Server, lived: bool | None, *, probe: bool) -> None:
+    before = server.breaker.state
+    if lived is None:
+        server.breaker.abandoned(probe=probe)
+    elif lived:
+        server.breaker.succeeded()
+        if before is not State.CLOSED:
+            log.info("model_server_back", url=server.url)
+    else:
+        server.breaker.failed(probe=probe)
+        if server.breaker.state is State.OPEN and before is not State.OPEN:
+            log.warning("model_server_left_alone", url=server.url, seconds=round(server.breaker.rests(), 1))
