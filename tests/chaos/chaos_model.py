@@ -17,7 +17,6 @@ _HARD_WORD, _HARD_SHARE = "brake", 0.7
 """Lines with this word are mostly answered wrong, whenever they are asked: some of them reach the bound."""
 
 _LATENCY = (0.05, 0.3)
-_HANG_SECONDS = 3600.0
 
 
 class Model:
@@ -28,7 +27,7 @@ class Model:
     def __init__(self, source: random.Random) -> None:
         self._random = source
         self.mode = "well"
-        self.requests = 0
+        self._over = asyncio.Event()
         self.proxy = Proxy(0, 0)
 
     @property
@@ -44,16 +43,16 @@ class Model:
             try:
                 yield
             finally:
+                self._over.set()  # what hangs ends: aiohttp would wait for it
                 await self.proxy.refuse()
 
     async def _answer(self, body: dict[str, Any]) -> dict[str, Any] | web.Response:
-        self.requests += 1
         mode = self.mode
         await asyncio.sleep(self._random.uniform(*_LATENCY))
         if mode == "slow":
             await asyncio.sleep(self._random.uniform(1, 8))
         elif mode == "hanging":
-            await asyncio.sleep(_HANG_SECONDS)
+            await self._over.wait()
         elif mode == "busy":
             return web.Response(status=429, headers={"Retry-After": "1"})
         elif mode == "failing":
