@@ -26,6 +26,7 @@ SHOWN_FINDINGS = 8
 SHOWN_CHARS = 300
 """Most characters of a finding."""
 
+_FOLDER = files("clearcall.agents.consultant") / "prompts"
 _ROLES = ("agent", "caller")
 _SECTION = re.compile(r"^=== (\w+)\n", re.MULTILINE)
 _FENCE = re.compile(r"<(?=\s*/?\s*(?:transcript|earlier)\b)", re.IGNORECASE)
@@ -42,11 +43,20 @@ class Prompt:
     findings: Template
 
 
+def versions() -> list[str]:
+    """Every prompt version that there is, in order of its name."""
+    return sorted(file.name.removesuffix(".txt") for file in _FOLDER.iterdir() if file.name.endswith(".txt"))
+
+
+def text_of(version: str) -> str:
+    """A prompt's file; raises ``FileNotFoundError`` for a version that does not exist."""
+    return (_FOLDER / f"{version}.txt").read_text(encoding="utf-8")
+
+
 @cache
 def load(version: str) -> Prompt:
     """The prompt of that version; raises ``FileNotFoundError`` for one that does not exist."""
-    text = (files("clearcall.agents.consultant") / "prompts" / f"{version}.txt").read_text(encoding="utf-8")
-    parts = _SECTION.split(text)[1:]
+    parts = _SECTION.split(text_of(version))[1:]
     sections = [(name, body.rstrip("\n")) for name, body in zip(parts[::2], parts[1::2], strict=True)]
     templates = {name: Template(body) for name, body in sections}
     return Prompt(

@@ -21,6 +21,7 @@ from clearcall.streams.cli import (
     demo,
     doctor,
     explain,
+    prompt,
     record,
     replay,
     report,
@@ -81,6 +82,7 @@ app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(explain.app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(vllm.app, name="vllm")
+app.add_typer(prompt.app, name="prompt")
 app.add_typer(schemas.app, name="schemas")
 app.add_typer(config.app, name="config")
 

@@ -214,6 +214,17 @@ def test_topics_create_passes_the_flags_on(monkeypatch: pytest.MonkeyPatch) -> N
     assert seen == [("a:1", 6, 3)]
 
 
+def test_prompts_are_listed_with_their_use_and_shown_as_they_are() -> None:
+    assert {"clean-1  initial responses", "correct-2  corrections"} <= set(run("prompt", "list").stdout.splitlines())
+    assert run("prompt", "show", "clean-1").stdout.startswith("=== system\n")
+
+
+def test_a_prompt_that_does_not_exist_is_an_error_that_names_those_that_do() -> None:
+    result = run("prompt", "show", "../secret")
+    assert result.exit_code == 2
+    assert "clean-1, correct-1" in result.stderr
+
+
 def test_a_kafka_that_does_not_answer_is_two_lines() -> None:
     result = run("topics", "list", "--kafka", "127.0.0.1:9")
     assert result.exit_code == 1
