@@ -40,7 +40,7 @@ _LINGER_SECONDS = 0.005
 """Messages of as many calls as finish meanwhile go in one request: a third less time per message, measured."""
 
 _SEND_SECONDS = 30.0
-"""Until an unsent message is an error and tried again: Faust's 20 minutes would hide an outage from the watchdog."""
+"""For an answer to what was sent, then it is sent again: a broker that went silent holds up no longer."""
 
 _REQUEST_SECONDS = 90.0
 

@@ -16,8 +16,9 @@ from aiokafka.structs import OffsetAndMetadata
 from faust.exceptions import ConsumerNotStarted
 from faust.transport.drivers.aiokafka import Consumer, Transport
 from faust.types import AppT
-from faust.types.transports import ConsumerT
+from faust.types.transports import ConsumerT, ProducerT
 
+from clearcall.streams.faust_producer import PatientProducer
 from clearcall.streams.records import Partition
 
 log = structlog.get_logger()
@@ -129,9 +130,10 @@ class GuardedConsumer(Consumer):
 
 
 class GuardedTransport(Transport):
-    """Faust's Kafka transport with the guarded consumer."""
+    """Faust's Kafka transport with the guarded consumer and the patient producer."""
 
     Consumer: ClassVar[type[ConsumerT]] = GuardedConsumer
+    Producer: ClassVar[type[ProducerT]] = PatientProducer
 
     def __init__(self, url: Any, app: AppT, committable: Committable, lowest_unfinished: LowestUnfinished) -> None:
         super().__init__(url, app)
