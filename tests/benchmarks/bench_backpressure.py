@@ -249,7 +249,7 @@ async def hot(settings: Settings, console: Console, *, length: int = 20_000) -> 
                 sent = await send(settings, Topic.CHUNKS, calls(f"{name}-", 100, 10), rate=100)
                 waits = await _waits(settings, f"{name}-", sent)
                 await watched.look()
-                console.print(f"hot: 100 small calls {name}{' a call of 20,000 chunks' if chunks else ''}")
+                console.print(f"hot: 100 small calls {name}{f' a call of {chunks:,} chunks' if chunks else ''}")
                 for where, found in waits.items():
                     found.sort()
                     middle, late = found[len(found) // 2], found[int(len(found) * 0.99)]
