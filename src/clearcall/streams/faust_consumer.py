@@ -108,7 +108,8 @@ class GuardedConsumer(Consumer):
             consumer = self._thread._ensure_consumer()  # noqa: SLF001 - pinned by a test
         except ConsumerNotStarted:
             return False
-        return bool(consumer._coordinator.generation >= 0)  # noqa: SLF001 - aiokafka shows it nowhere else
+        coordinator = consumer._coordinator  # noqa: SLF001 - aiokafka shows it nowhere else
+        return coordinator is not None and bool(coordinator.generation >= 0)  # none until Kafka was reached
 
     def lag(self) -> int:
         """Messages of the assigned partitions that are not yet finished, as far as Kafka has told.

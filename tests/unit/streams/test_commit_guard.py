@@ -11,6 +11,7 @@ import faust.tables.recovery
 import faust.transport.consumer
 import faust.transport.drivers.aiokafka as driver
 import pytest
+from aiokafka import AIOKafkaConsumer
 from faust.types import TP
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +51,16 @@ def test_whatever_is_asked_for_the_guard_holds(
 ) -> None:
     for partition, offset in within(asked, committable, written).items():
         assert written.get(partition, -1) < offset <= committable[partition]
+
+
+async def test_a_worker_that_still_waits_for_kafka_is_no_member_of_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    consumer = StageApp.build("evaluator", Settings()).consumer
+    assert isinstance(consumer, GuardedConsumer)
+    assert not consumer.is_member
+    not_connected = AIOKafkaConsumer(group_id="g")
+    not_connected._closed = True  # it was never started
+    monkeypatch.setattr(consumer._thread, "_ensure_consumer", lambda: not_connected)
+    assert not consumer.is_member
 
 
 async def test_a_worker_is_not_called_stalled_for_lack_of_fausts_own_acks(monkeypatch: pytest.MonkeyPatch) -> None:
