@@ -1,5 +1,6 @@
 """The recording that comes with the sample calls: real answers, to these calls, that show what the loop does."""
 
+from collections import Counter
 from importlib.resources import as_file, files
 
 import pytest
@@ -10,6 +11,7 @@ from clearcall.agents.consultant.recording import read
 from clearcall.infra.settings import Settings
 from clearcall.samples import load_calls
 from clearcall.schemas import Failure, Status
+from clearcall.scoring import is_allowed
 
 CALLS = [[sample.chunk for sample in call.chunks] for call in load_calls()]
 
@@ -42,6 +44,23 @@ async def test_flags_corrections_and_restorations_are_to_be_seen(loop: Loop) -> 
         Status.PASSTHROUGH,
     }
     assert [rate.iteration for rate in loop.rates()] == [0, 1, 2]
+
+
+async def test_corrections_mend_nearly_all_that_was_flagged(loop: Loop) -> None:
+    first, second, *_ = loop.rates()
+    assert first.flagged > 50
+    assert second.chunks >= first.flagged / 2
+    assert second.flagged <= first.flagged / 10
+    ended = Counter(cleaned.status for cleaned in loop.cleaned)
+    assert ended[Status.CORRECTED] > 10 * ended[Status.RESTORED]
+
+
+async def test_initial_responses_are_free_and_corrections_add_and_lose_nothing(loop: Loop) -> None:
+    attempts = [(evaluation.chunk, evaluation.attempt) for evaluation in loop.evaluations]
+    assert {attempt.consultant.decoding for _, attempt in attempts if not attempt.iteration} == {"free"}
+    corrections = [(chunk, attempt) for chunk, attempt in attempts if attempt.iteration]
+    assert "free" not in {attempt.consultant.decoding for _, attempt in corrections}
+    assert all(is_allowed(chunk.text, attempt.cleaned) for chunk, attempt in corrections if not attempt.failure)
 
 
 async def test_almost_every_correction_that_is_wanted_was_recorded(loop: Loop) -> None:

@@ -72,7 +72,7 @@ class Settings(BaseSettings):
     model: str = Field("", description="as the server names it; empty asks the server")
     api_key: SecretStr = Field(SecretStr(""), description="sent to the model servers as a bearer token")
     recording: Path | None = Field(None, description="answers for the recorded consultant")
-    decoding: Literal["constrained", "free", "free-then-constrained", "project"] = Field(
+    decoding: Literal["constrained", "project", "free", "free-then-constrained", "free-then-project"] = Field(
         "constrained", description="how the model is held to what was said; without grammars on the server: project"
     )
     outage: Literal["wait", "degrade"] = Field("wait", description="no model answers: stop acking, or clean by rules")

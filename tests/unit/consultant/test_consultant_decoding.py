@@ -64,6 +64,8 @@ def obedient(bodies: list[dict[str, Any]]) -> Callable[[dict[str, Any]], object]
         ("free-then-constrained", 0, False, "Bonjour, there.", "free"),
         ("free-then-constrained", 1, True, "Hello there.", "constrained"),
         ("project", 0, False, "Hello, there.", "project"),
+        ("free-then-project", 0, False, "Bonjour, there.", "free"),
+        ("free-then-project", 1, False, "Hello, there.", "project"),
     ],
 )
 async def test_each_decoding_sends_a_grammar_where_it_should_and_is_noted(

@@ -18,8 +18,8 @@ FREE = "free"
 PROJECT = "project"
 """The model may write anything; its answer is made an allowed reduction of what was said."""
 
-FREE_THEN_CONSTRAINED = "free-then-constrained"
-"""Initial responses are free, corrections constrained."""
+FREE_THEN = "free-then-"
+"""Before the decoding of corrections, where initial responses are free."""
 
 WINDOW_WORDS = 150
 """Most words of a request with a grammar: beyond them it takes longer to compile than it saves."""
@@ -27,9 +27,9 @@ WINDOW_WORDS = 150
 
 def decoding_at(decoding: str, iteration: int) -> str:
     """The decoding of an iteration, where ``decoding`` is a run's."""
-    if decoding != FREE_THEN_CONSTRAINED:
+    if not decoding.startswith(FREE_THEN):
         return decoding
-    return CONSTRAINED if iteration else FREE
+    return decoding.removeprefix(FREE_THEN) if iteration else FREE
 
 
 @dataclass(frozen=True)
