@@ -1,10 +1,13 @@
 """The evaluator agent: what each draft leads to."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from clearcall.agents.evaluator import Evaluator, Policy, ReductionCheck
+from clearcall.agents.evaluator import Evaluator, Policy, ReductionCheck, rules_of, score
+from clearcall.infra.settings import Guard, Settings
 from clearcall.schemas import (
     Attempt,
     Chunk,
@@ -22,7 +25,7 @@ from clearcall.schemas import (
     Status,
     Topic,
 )
-from clearcall.scoring import Rules
+from clearcall.scoring import GUARDS, Rules
 
 SAID = "uh i would like to to book my car in for a service on the fourteenth of march please"
 FAITHFUL = "I would like to book my car in for a service on the fourteenth of March, please."
@@ -207,3 +210,15 @@ def test_a_chunk_that_is_no_allowed_reduction_at_the_bound_is_restored() -> None
     cleaned = end(judge(answered))
     assert cleaned.status is Status.RESTORED
     assert "I would like" in cleaned.text
+
+
+def test_the_settings_guards_and_lexicon_are_the_evaluators(tmp_path: Path) -> None:
+    assert set(get_args(Guard)) == GUARDS
+    changed = draft(FAITHFUL.replace("fourteenth", "fifteenth"))
+    assert score(changed, rules_of(Settings())).flagged
+    assert not score(changed, rules_of(Settings(guards_off=("number",)))).flagged
+    (tmp_path / "fillers").write_text("come rain or shine # a saying\n")
+    said = Chunk(call_id="c", chunk_id=1, speaker=1, text="come rain or shine i want my car back")
+    dropped = draft("I want my car back.", chunk=said)
+    assert score(dropped, rules_of(Settings())).flagged
+    assert not score(dropped, rules_of(Settings(lexicon=tmp_path / "fillers"))).flagged

@@ -57,7 +57,7 @@ def all_commands(group: Any, path: str = "") -> list[str]:
 def test_every_setting_is_in_the_table_with_its_default() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (`.*?`|) \| ", README, re.MULTILINE))
     for name, field in Settings.model_fields.items():
-        default = field.default[0] if isinstance(field.default, tuple) else field.default
+        default = next(iter(field.default), None) if isinstance(field.default, tuple) else field.default
         if isinstance(default, str | int | float) and default != "":
             shown = str(default).lower() if isinstance(default, bool) else str(default)
             assert rows[name] == f"`{shown}`"

@@ -24,8 +24,8 @@ from clearcall.schemas import (
     Status,
     Topic,
 )
-from clearcall.scoring import Evaluation as Scored
 from clearcall.scoring import (
+    GUARDS,
     Rules,
     Turn,
     best_attempt,
@@ -36,6 +36,8 @@ from clearcall.scoring import (
     restore,
     rule_clean,
 )
+from clearcall.scoring import Evaluation as Scored
+from clearcall.scoring.lexicon import ENGLISH
 
 Policy = Literal["restore", "keep"]
 
@@ -98,13 +100,13 @@ class Evaluator:
         """The bound is reached with the chunk still flagged: the policy decides what is delivered."""
         answered = [attempt for attempt in attempts if attempt.outcome is not Outcome.FAILED]
         if not answered:
-            return self._end(draft, rule_clean(draft.chunk.text), Status.RESTORED, None, attempts)
+            return self._end(draft, rule_clean(draft.chunk.text, self._rules.lexicon), Status.RESTORED, None, attempts)
         best = best_attempt(answered)
         if self._policy == "keep":
             return self._end(draft, best.cleaned, Status.KEPT, best, attempts)
         taken = draft.model_copy(update={"cleaned": best.cleaned, "consultant": best.consultant})
         evaluation = _scored(taken, self._rules, self._reduction_check)
-        restored = restore(best.cleaned, draft.chunk.text, evaluation)
+        restored = restore(best.cleaned, draft.chunk.text, evaluation, self._rules.lexicon)
         return self._end(draft, restored, Status.RESTORED, best, attempts)
 
     def _passed_through(self, draft: Draft) -> Cleaned:
@@ -143,15 +145,25 @@ class Evaluator:
 
 
 def build(settings: Settings) -> Evaluator:
-    """The evaluator that the settings describe."""
-    rules = Rules(
+    """The evaluator that the settings describe; raises as ``rules_of`` does."""
+    return Evaluator(rules_of(settings), settings.policy, reduction_check=settings.reduction_check)
+
+
+def rules_of(settings: Settings) -> Rules:
+    """How the settings have texts scored.
+
+    Raises:
+        OSError: the lexicon cannot be read.
+    """
+    return Rules(
         mode=settings.mode,
         threshold=settings.threshold,
         words=settings.fragment_words,
         overlap=settings.fragment_overlap,
         source_chars=settings.source_chars,
+        guards=GUARDS - set(settings.guards_off),
+        lexicon=ENGLISH.read(settings.lexicon) if settings.lexicon else ENGLISH,
     )
-    return Evaluator(rules, settings.policy, reduction_check=settings.reduction_check)
 
 
 def score(draft: Draft, rules: Rules, *, reduction_check: ReductionCheck = "auto") -> Attempt:

@@ -28,6 +28,9 @@ Share = Annotated[float, Field(gt=0, le=1)]
 _HOST_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:,/]+):[0-9]{1,5}")
 
 
+Guard = Literal["number", "negation", "capitalised_new_word", "new_words", "coverage", "order", "speaker_margin"]
+
+
 class Settings(BaseSettings):
     """Everything that can be set; the field's name in capitals after ``CLEARCALL_`` is its environment variable.
 
@@ -93,6 +96,8 @@ class Settings(BaseSettings):
     reduction_check: Literal["auto", "always", "never"] = Field(
         "auto", description="flag what is no allowed reduction of what was said; auto: not where decoding was free"
     )
+    guards_off: Annotated[tuple[Guard, ...], NoDecode] = Field((), description="guards that do not run in strict mode")
+    lexicon: Path | None = Field(None, description="file of more fillers that scoring lets go, one a line")
     policy: Literal["restore", "keep"] = Field("restore", description="a chunk still flagged at the bound")
 
     # Delivery
@@ -136,15 +141,17 @@ class Settings(BaseSettings):
             raise ValueError("should begin with http://, https:// or chdb://")
         return value
 
-    @field_validator("recording", "kafka_ca_file", "kafka_cert_file", "kafka_key_file", "db_ca_file", mode="before")
+    @field_validator(
+        *("recording", "lexicon", "kafka_ca_file", "kafka_cert_file", "kafka_key_file", "db_ca_file"), mode="before"
+    )
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:
         return None if value == "" else value
 
-    @field_validator("urls", mode="before")
+    @field_validator("urls", "guards_off", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        return [url.strip() for url in value.split(",") if url.strip()] if isinstance(value, str) else value
+        return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
     @field_validator("urls")
     @classmethod

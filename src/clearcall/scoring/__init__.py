@@ -7,9 +7,10 @@ from clearcall.scoring.fragments import fragment_spans
 from clearcall.scoring.matcher import best_window, is_below
 from clearcall.scoring.restoration import restore
 from clearcall.scoring.rules_clean import is_nothing_to_clean, rule_clean
-from clearcall.scoring.types import Evaluation, Flag, Fragment, Match, Rules, Turn
+from clearcall.scoring.types import GUARDS, Evaluation, Flag, Fragment, Match, Rules, Turn
 
 __all__ = [
+    "GUARDS",
     "Evaluation",
     "Flag",
     "Fragment",

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from clearcall.agents.evaluator import rules_of
 from clearcall.scoring import Rules
 from clearcall.streams.cli.errors import FAILED, USAGE, Stop
 from clearcall.streams.cli.options import console, settings_of
@@ -115,7 +116,7 @@ def _rules(
     settings = settings_of(
         ctx, mode=mode and mode.value, threshold=threshold, fragment_words=words, fragment_overlap=overlap
     )
-    return Rules(settings.mode, settings.threshold, settings.fragment_words, settings.fragment_overlap)
+    return rules_of(settings)
 
 
 def _explained(source: str, cleaned: str, rules: Rules) -> Explanation:
