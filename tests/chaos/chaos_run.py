@@ -113,6 +113,7 @@ def _environment(settings: Settings, kafka: str, store: Store, model: Model) -> 
         "CLEARCALL_DB_PASSWORD": PASSWORD,
         "CLEARCALL_URLS": model.url,
         "CLEARCALL_REQUEST_TIMEOUT": "15",  # the fake model answers in under 10 s or never
+        "CLEARCALL_DECODING": "free",  # what the model makes up must be flagged, or nothing would be corrected
         "CLEARCALL_LOG_FORMAT": "json",
     }
 
