@@ -164,8 +164,15 @@ def test_a_folder_that_another_process_has_open_is_refused_with_that_process(emb
         try:
             with pytest.raises(DatabaseAway, match=f"open in process {other.pid}"):
                 connect(embedded)
+            with pytest.raises(DatabaseAway, match=rf"another process \(pid {other.pid}\) has this database open"):
+                sink.build(embedded)
         finally:
             other.communicate(b"\n")
+
+
+async def test_a_sink_can_be_built_where_this_process_has_the_folder_open(embedded: Settings) -> None:
+    with closing(connect(embedded)):
+        await sink.build(embedded).close()
 
 
 async def test_closing_a_sink_that_never_stored_is_fine(embedded: Settings) -> None:

@@ -10,11 +10,14 @@ import structlog
 from clearcall.agents.protocol import Poison, Unavailable
 from clearcall.infra.clickhouse import (
     Database,
+    DatabaseAway,
     DatabaseError,
+    Embedded,
     NotMigrated,
     RowsRefused,
     check,
     connect,
+    holder,
     migrate,
     require,
 )
@@ -107,6 +110,13 @@ def build(settings: Settings) -> Sink:
     Raises:
         ValueError: the database's address cannot be read.
         MissingExtra: its client is not installed.
+        DatabaseAway: another process has the embedded database open. Said at the start, since a sink that waited for
+            it would hold partitions that the other one could store.
     """
-    check(settings)
+    address = check(settings)
+    if isinstance(address, Embedded) and (other := holder(address.path)) is not None:
+        raise DatabaseAway(
+            f"another process (pid {other or 'unknown'}) has this database open: one sink per chdb folder; "
+            "use a ClickHouse server for more"
+        )
     return Sink(lambda: connect(settings))

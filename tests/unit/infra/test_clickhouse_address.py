@@ -58,6 +58,12 @@ def test_a_folder_without_a_status_file_is_free(tmp_path: Path) -> None:
     refuse_if_locked(tmp_path)
 
 
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(DatabaseAway, match="is a file, not a folder"):
+        refuse_if_locked(tmp_path / "file")
+
+
 def test_a_folder_whose_process_ended_is_free(tmp_path: Path) -> None:
     (tmp_path / "status").write_text("PID: 1\n")
     refuse_if_locked(tmp_path)

@@ -3,7 +3,7 @@
 Importing this needs neither clickhouse-connect nor chdb; ``connect`` says which extra is missing.
 """
 
-from clearcall.infra.clickhouse.address import Embedded, Server, parse
+from clearcall.infra.clickhouse.address import Embedded, Server, holder, parse
 from clearcall.infra.clickhouse.client import Database, check, connect
 from clearcall.infra.clickhouse.dead_letters import LetterFilter, count_letters, drop_letters, stored_letters
 from clearcall.infra.clickhouse.errors import (
@@ -35,6 +35,7 @@ __all__ = [
     "connect",
     "count_letters",
     "drop_letters",
+    "holder",
     "migrate",
     "parse",
     "require",

@@ -76,27 +76,43 @@ def _checked(name: str) -> str:
 
 
 def refuse_if_locked(folder: Path) -> None:
-    """Raise ``DatabaseAway`` where another process has the engine open in ``folder``.
+    """Raise ``DatabaseAway`` where another process has the engine open in ``folder``, or it is a file.
 
     Asked before opening, since the engine itself says why only on the process's own stderr.
+    """
+    other = holder(folder)
+    if other is None:
+        return
+    by = f"process {other}" if other else "another process"
+    raise DatabaseAway(
+        f"{folder} is open in {by}: the embedded engine serves one process at a time; stop that one, "
+        "or use a ClickHouse server for several"
+    )
+
+
+def holder(folder: Path) -> int | None:
+    """The id of the other process that has the engine open in ``folder``; 0 if unknown, ``None`` where there is none.
+
     The engine holds a ``flock`` on ``status`` and writes its process id there.
+
+    Raises:
+        DatabaseAway: ``folder`` is a file.
     """
     import fcntl  # noqa: PLC0415 - not on Windows, where the embedded engine is not either
 
     try:
         handle = os.open(folder / "status", os.O_RDWR)
     except FileNotFoundError:
-        return
+        return None
+    except NotADirectoryError:
+        raise DatabaseAway(f"{folder} is a file, not a folder") from None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         found = re.search(rb"PID: (\d+)", os.read(handle, 4096))
-        holder = int(found[1]) if found else 0
-        if holder != os.getpid():
-            by = f"process {holder}" if holder else "another process"
-            raise DatabaseAway(
-                f"{folder} is open in {by}: the embedded engine serves one process at a time; stop that one, "
-                "or use a ClickHouse server for several"
-            ) from None
+        other = int(found[1]) if found else 0
+        return None if other == os.getpid() else other
+    else:
+        return None
     finally:
         os.close(handle)
