@@ -85,6 +85,13 @@ def test_report_of_a_folder_that_is_not_there_makes_none(cli: Cli, tmp_path: Pat
     assert not (tmp_path / "db").exists()
 
 
+def test_report_of_a_file_says_that_it_is_no_folder(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "db").write_text("x")
+    done = cli("report")
+    assert done.exit_code == 1
+    assert "is a file, not a folder" in done.stderr
+
+
 def test_report_of_a_server_that_is_down_says_so_and_what_to_do(cli: Cli) -> None:
     done = cli("report", "--db", "http://127.0.0.1:9/x")
     assert done.exit_code == 1
@@ -127,12 +134,28 @@ def test_dead_letters_are_dropped_by_filter_and_a_dry_run_drops_nothing(cli: Cli
     assert cli("dead-letters", "drop").exit_code == 2
     assert cli("dead-letters", "drop", "--all", "--dry-run").stdout == "would drop: 3\n"
     assert cli("dead-letters", "drop", "--reason", "oversize").stdout == "dropped: 1\n"
-    assert cli("dead-letters", "drop", "--reason", "oversize").stdout == "dropped: 0\n"
+    assert cli("dead-letters", "drop", "--reason", "oversize").stdout == "no dead letter matches\n"
     assert cli("dead-letters", "drop", "transcripts.drafts/2/1").stdout == "dropped: 1\n"
     left = [json.loads(line)["offset"] for line in cli("dead-letters", "list", "--json").stdout.splitlines()]
     assert left == [3]
     assert cli("dead-letters", "drop", "--all").stdout == "dropped: 1\n"
     assert "no dead letters" in cli("dead-letters", "list").stdout
+
+
+@pytest.mark.parametrize("command", ["replay", "drop"])
+def test_an_id_that_names_no_dead_letter_is_an_error(cli: Cli, command: str) -> None:
+    store([dead_letter(1)])
+    for dry in ((), ("--dry-run",)):
+        done = cli("dead-letters", command, "nonsense", *dry)
+        assert done.exit_code == 1
+        assert "there is no dead letter nonsense" in done.stderr
+    assert cli("dead-letters", command, "--reason", "nonsense").stdout == "no dead letter matches\n"
+
+
+def test_an_id_that_names_no_dead_letter_keeps_no_other_from_being_dropped(cli: Cli) -> None:
+    store([dead_letter(1)])
+    done = cli("dead-letters", "drop", "transcripts.drafts/2/1", "nonsense")
+    assert (done.exit_code, done.stdout) == (1, "dropped: 1\n")
 
 
 def test_replay_of_truncated_dead_letters_alone_fails_and_sends_nothing(cli: Cli) -> None:

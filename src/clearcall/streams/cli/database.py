@@ -23,6 +23,8 @@ def opened(settings: Settings, *, migrated: bool = True) -> Iterator[Database]:
     """The database of the settings, closed at the end; its errors become what a person can act on."""
     try:
         address = check(settings)
+        if isinstance(address, Embedded) and address.path.is_file():
+            raise Stop(f"{address.path} is a file, not a folder", "give --db chdb:// and a folder")
         if migrated and isinstance(address, Embedded) and not address.path.is_dir():
             raise Stop(f"there is no database in {address.path}", "clearcall run FILE --db … makes one")
         with closing(connect(settings)) as database:

@@ -35,6 +35,7 @@ EverythingFlag = Annotated[bool, typer.Option("--all", help="Without any filter.
 JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON object a line, for programs.")]
 
 _SHOWN_BYTES = 4000
+_NO_MATCH = "no dead letter matches"
 
 
 @app.command("list")
@@ -120,9 +121,11 @@ def replay(
         for letter in letters:
             what = "cannot be sent, truncated" if letter.truncated else f"would go to {letter.topic}"
             console().print(f"{letter.message_id}  {what}", soft_wrap=True)
+        if len(letters) < limit:
+            _refuse_unknown(wanted, letters)
         return
     resent = asyncio.run(resend(settings, letters))
-    console().print(f"sent again: {len(resent.sent)}")
+    console().print(f"sent again: {len(resent.sent)}" if letters or wanted.ids else _NO_MATCH)
     if len(letters) == limit:
         console().print(f"stopped at {limit}; --limit sends more")
     if resent.truncated:
@@ -130,6 +133,8 @@ def replay(
             f"truncated, so not sent: {', '.join(resent.truncated)}",
             "they were larger than a message may be; send them from their source",
         )
+    if len(letters) < limit:
+        _refuse_unknown(wanted, letters)
 
 
 @app.command()
@@ -150,16 +155,28 @@ def drop(
 
     Example: [bold]clearcall dead-letters drop --reason not_json --dry-run[/]
     """
-    from clearcall.infra.clickhouse import count_letters, drop_letters  # noqa: PLC0415 - heavy, and only here
+    from clearcall.infra.clickhouse import count_letters, drop_letters, stored_letters  # noqa: PLC0415 - heavy, and only here
     from clearcall.streams.cli.database import opened  # noqa: PLC0415 - as above
 
     wanted = _filter(tuple(ids or ()), stage, reason, topic)
     _refuse_all(wanted, everything=everything)
     with opened(settings_of(ctx, db=db)) as database:
         number = count_letters(database, wanted)
+        named = stored_letters(database, wanted, number) if wanted.ids else []
         if number and not dry_run:
             drop_letters(database, wanted)
+    if not number and not wanted.ids:
+        console().print(_NO_MATCH)
+        return
     console().print(f"{'would drop' if dry_run else 'dropped'}: {number}")
+    _refuse_unknown(wanted, named)
+
+
+def _refuse_unknown(wanted: "LetterFilter", found: "list[DeadLetter]") -> None:
+    """Ids that name nothing: the rest is done by then, as it would be without them."""
+    known = {letter.message_id for letter in found}
+    if missing := [letter_id for letter_id in wanted.ids if letter_id not in known]:
+        raise Stop(f"there is no dead letter {', '.join(missing)}", "clearcall dead-letters list")
 
 
 def _refuse_all(wanted: "LetterFilter", *, everything: bool) -> None:

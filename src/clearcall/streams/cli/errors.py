@@ -45,12 +45,22 @@ def explain(error: Exception) -> Stop:
         return Stop(f"this command needs {error.name}, which is not installed", f"pip install 'clearcall[{extra}]'")
     if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError) and error.filename is not None:
         return Stop(f"{error.filename}: {(error.strerror or '').lower()}", "check the path", USAGE)
-    if type(error).__module__.startswith("aiokafka") and "Connection" in type(error).__name__:
-        return Stop(
-            f"Kafka does not answer: {error}", "check --kafka or CLEARCALL_KAFKA; clearcall doctor looks closer"
-        )
+    if (stop := _away(error)) is not None:
+        return stop
     name = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "  # ours are sentences
     return Stop(f"{name}{error}".rstrip(": "), "clearcall --debug … shows where")
+
+
+def _away(error: Exception) -> Stop | None:
+    """What Kafka and the database raise, told by module: importing them takes long, and they may not be installed."""
+    module = type(error).__module__
+    if module.startswith("aiokafka") and "Connection" in type(error).__name__:
+        what, flag = f"Kafka does not answer: {error}", "--kafka or CLEARCALL_KAFKA"
+    elif module.startswith("clearcall.infra.clickhouse"):
+        what, flag = str(error), "--db or CLEARCALL_DB"
+    else:
+        return None
+    return Stop(what, f"check {flag}; clearcall doctor looks closer")
 
 
 class CommandGroup(TyperGroup):
@@ -64,6 +74,7 @@ class CommandGroup(TyperGroup):
             raise
         except Exception as error:
             if _is_usage(error) or ctx.params.get("debug"):
+                _without_prefix(error)
                 raise
             stop = explain(error)
             show(stop)
@@ -77,6 +88,12 @@ def show(stop: Stop) -> None:
         console.print(f"[bold red]error:[/] {escape(line)}")
     if stop.todo:
         console.print(f"[bold]do:[/] {escape(stop.todo)}")
+
+
+def _without_prefix(error: Exception) -> None:
+    """A flag's value is checked by pydantic, whose errors begin with what says nothing to a person."""
+    if isinstance(message := getattr(error, "message", None), str):
+        error.message = message.removeprefix("Value error, ")  # type: ignore[attr-defined]
 
 
 def _is_usage(error: Exception) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from clearcall.infra.settings import Settings, load
+from clearcall.infra.settings import BadSettings, Settings, load
 
 KafkaFlag = Annotated[str | None, typer.Option("--kafka", help="Bootstrap servers, host:port.", show_default=False)]
 DbFlag = Annotated[
@@ -37,6 +37,14 @@ ModelFlag = Annotated[
 
 _PLAIN_WIDTH = 160
 
+_SHORTER = {
+    "--fragment-words": "--words",
+    "--fragment-overlap": "--overlap",
+    "--urls": "--url",
+    "--decoding": "--modes",
+}
+"""Flags that are not called as the settings that they set."""
+
 
 @dataclass(frozen=True, slots=True)
 class Globals:
@@ -52,7 +60,15 @@ def settings_of(ctx: typer.Context, **flags: Any) -> Settings:
     Raises:
         BadSettings: with one line per problem.
     """
-    return load(globals_of(ctx).config, **flags)
+    try:
+        return load(globals_of(ctx).config, **flags)
+    except BadSettings as error:
+        raise BadSettings(map(_as_called, error.problems)) from error
+
+
+def _as_called(problem: str) -> str:
+    what, origin, flag = problem.rpartition(", from flag ")
+    return f"{what}{origin}{_SHORTER.get(flag, flag)}"
 
 
 def globals_of(ctx: typer.Context) -> Globals:

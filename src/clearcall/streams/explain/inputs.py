@@ -78,9 +78,12 @@ def _text(given: str) -> str:
     try:
         if path.is_file():
             return _decoded(path.read_bytes(), given)
+        is_folder = path.is_dir()
     except (OSError, ValueError):  # a text is not a path: too long, or with a NUL
         return given
     if _PATH.fullmatch(given):
+        if is_folder:
+            raise BadInput(f"{given}: is a folder, not a file", "name a file in it")
         raise BadInput(f"{given}: no such file", "check the path, or give a text of more than one word")
     return given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 

@@ -74,6 +74,7 @@ def test_wrong_usage_is_exit_code_2_without_a_traceback(arguments: tuple[str, ..
     assert result.exit_code == 2
     assert "Usage:" in result.stderr
     assert "Traceback" not in result.output
+    assert "Value error" not in result.output
 
 
 def test_score_prints_a_line_for_each_fragment_and_the_verdict() -> None:
@@ -124,6 +125,12 @@ def test_scoring_follows_the_settings_and_flags_outweigh_them(tmp_path: Path) ->
         (("score", "missing.txt", "x y"), "missing.txt: no such file", "check the path"),
         (("score", "a", "b", "--threshold", "300"), "threshold: input should be less than or equal to 100", "example"),
         (("score", "a", "b", "--words", "3"), "fragment_overlap should be less than fragment_words", "example"),
+        (
+            ("score", "a", "b", "--words", "0"),
+            "fragment_words: input should be greater than 0; it is '0', from flag --words",
+            "",
+        ),
+        (("explain", "/tmp", "hello"), "/tmp: is a folder, not a file", "name a file in it"),
         (("explain", "a b", "c d", "--out", "/no/such/folder/x"), "/no/such/folder/x: no such file", "check the path"),
     ],
 )
