@@ -1,6 +1,7 @@
 """Cleaning without a model: fillers, repeats and false starts out, simple case and punctuation in."""
 
 import re
+import unicodedata
 
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
 from clearcall.scoring.normalise import normalise
@@ -48,7 +49,12 @@ def is_nothing_to_clean(text: str, lexicon: Lexicon = ENGLISH) -> bool:
 
 
 def _says_something(cleaned: str, lexicon: Lexicon) -> bool:
-    return bool(_LETTER.search(cleaned) or normalise(cleaned, lexicon).forms)
+    return bool(_LETTER.search(cleaned) or normalise(cleaned, lexicon).forms or any(map(_is_pictograph, cleaned)))
+
+
+def _is_pictograph(character: str) -> bool:
+    """An emoji or the like, other than what stands for bytes that could not be read."""
+    return unicodedata.category(character) == "So" and character != "\ufffd"
 
 
 def _cased(text: str) -> str:

@@ -35,15 +35,15 @@ def test_numbers_negations_letters_and_answers_are_never_left_out(said: str) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["", " \n", "uh um", "Uh, um...", "oh well", "you know", "\x00\ufeff", "... - !", "👍", "\ud800"]
+    "text", ["", " \n", "uh um", "Uh, um...", "oh well", "you know", "\x00\ufeff", "... - !", "\ufffd"]
 )
 def test_where_nothing_is_said_nothing_is_to_clean_and_nothing_is_left(text: str) -> None:
     assert is_nothing_to_clean(text)
     assert rule_clean(text) == ""
 
 
-@pytest.mark.parametrize("text", ["no", "uh huh", "uh five", "مرحبا", "x", "漢"])
-def test_one_word_is_something_to_clean(text: str) -> None:
+@pytest.mark.parametrize("text", ["no", "uh huh", "uh five", "مرحبا", "x", "漢", "👍", "🚗 um", "uh ❤️"])
+def test_one_word_or_pictograph_is_something_to_clean(text: str) -> None:
     assert not is_nothing_to_clean(text)
     assert rule_clean(text) != ""
 
