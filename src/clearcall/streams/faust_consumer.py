@@ -123,7 +123,10 @@ class GuardedConsumer(Consumer):
         total = 0
         for tp in assignment.tps:
             state = assignment.state_value(tp)
-            if state is None or state.highwater is None or not state.has_valid_position:
+            if state is None:
+                continue
+            if state.highwater is None or not state.has_valid_position:
+                total += 1  # not known yet; a consumer that never learns it reads nothing, and must not look idle
                 continue
             unfinished = self._lowest_unfinished(Partition(tp.topic, tp.partition))
             total += max(0, state.highwater - (state.position if unfinished is None else unfinished))
