@@ -1,13 +1,17 @@
 """The command line against a real Kafka and the embedded ClickHouse engine."""
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from aiokafka.admin import AIOKafkaAdminClient
 
+from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 
 pytestmark = pytest.mark.integration
@@ -78,3 +82,32 @@ def test_a_worker_stops_cleanly_on_a_signal(settings: Settings, number: signal.S
     assert (process.returncode, out) == (0, "")
     assert "worker.signal" in err
     assert "Traceback" not in err
+
+
+def test_a_run_that_is_terminated_deletes_its_topics(settings: Settings, tmp_path: Path) -> None:
+    calls = tmp_path / "calls.jsonl"
+    chunk = {"speaker": 0, "text": "um hello"}
+    calls.write_text(json.dumps({"call_id": "c", "chunks": [chunk | {"chunk_id": n} for n in range(50_000)]}))
+    with subprocess.Popen(
+        [*CLEARCALL, "run", str(calls)],
+        env=environment(settings),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert any("cleaning" in line for line in process.stdout)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert asyncio.run(topics_of(settings)) == []
+
+
+async def topics_of(settings: Settings) -> list[str]:
+    admin = AIOKafkaAdminClient(**client_arguments(settings))
+    await admin.start()
+    try:
+        return [name for name in await admin.list_topics() if name.startswith(settings.topic_prefix)]
+    finally:
+        await admin.close()

@@ -13,10 +13,12 @@ from typing import Any
 
 import orjson
 import pytest
+from aiokafka.admin import AIOKafkaAdminClient
 from runtime_kafka import chunks, environment, read, write
 
 from clearcall.agents.evaluator import Evaluator
 from clearcall.infra.clickhouse import NotMigrated, connect, migrate
+from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 from clearcall.schemas import (
     Chunk,
@@ -102,7 +104,7 @@ async def test_a_worker_killed_in_the_middle_of_the_stream_leaves_every_chunk_ex
 
 
 async def test_the_same_file_twice_is_the_same_rows(settings: Settings) -> None:
-    sent = [RawChunk(chunk.call_id, encode(chunk)) for chunk in chunks(calls=5, each=8, text=SAID)]
+    sent = [RawChunk(chunk.call_id, encode(chunk), chunk.message_id) for chunk in chunks(calls=5, each=8, text=SAID)]
     seen: list[int] = []
     for attempt in ("first.", "second."):
         own = settings.model_copy(
@@ -114,6 +116,38 @@ async def test_the_same_file_twice_is_the_same_rows(settings: Settings) -> None:
         assert len(rows(own)) == 40
     assert seen.count(0) >= len(("first.", "second."))
     assert max(seen) == len(sent)
+
+
+async def test_what_is_too_large_for_kafka_is_told_and_what_is_not_json_is_a_dead_letter_of_a_run(
+    settings: Settings,
+) -> None:
+    large = record(chunk_id=1, text="a" * 1_200_000)
+    sent = [
+        RawChunk(None, b"{", "line 1"),
+        RawChunk("odd", large, "odd/1"),
+        RawChunk("odd", record(), "odd/0"),
+    ]
+    result = await run_calls(settings, sent, lambda _phase, _progress: None)
+    progress = result.progress
+    assert (progress.sent, progress.ended, progress.cleaned, progress.dead) == (2, 2, 1, 1)
+    assert [name for name, _ in progress.refused] == ["odd/1"]
+    assert rows(settings) == {("odd", 0): 1}
+
+
+async def test_a_run_leaves_no_topic_and_no_group(settings: Settings) -> None:
+    await run_calls(settings, [RawChunk("odd", record(), "odd/0")], lambda _phase, _progress: None)
+    assert await left(settings) == []
+
+
+async def left(settings: Settings) -> list[str]:
+    """The topics and groups of these settings that the cluster has."""
+    admin = AIOKafkaAdminClient(**client_arguments(settings))
+    await admin.start()
+    try:
+        names = [*await admin.list_topics(), *(group for group, *_ in await admin.list_consumer_groups())]
+    finally:
+        await admin.close()
+    return [name for name in names if name.startswith((settings.topic_prefix, settings.group_prefix))]
 
 
 def record(**fields: Any) -> bytes:

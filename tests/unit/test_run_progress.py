@@ -106,7 +106,31 @@ def test_calls_and_single_chunks_are_read_in_the_order_of_the_file(tmp_path: Pat
     assert [chunk.call_id for chunk in read_calls(path, most=1)] == ["a"]
 
 
-@pytest.mark.parametrize("line", [b"{", b"[]", b'{"call_id": 3}', b'{"call_id": "a", "chunks": [1]}'])
+def test_the_first_calls_are_whole_where_the_lines_of_calls_alternate(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_bytes(b"\n".join(b'{"call_id": "%c", "chunk_id": %d}' % (b"ab"[n % 2], n) for n in range(4)))
+    assert [chunk.name for chunk in read_calls(path, most=1)] == ["a/0", "a/2"]
+
+
+def test_a_line_that_is_not_json_is_sent_as_it_stands_among_calls(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+    surrogate = rb'{"call_id": "a", "chunks": [{"chunk_id": 1, "speaker": 0, "text": "\ud800"}]}'
+    lines = [b"{", b'{"call_id": "a", "chunk_id": 0}', surrogate, b'{"call_id": "b", "chunk_id": 0}', b"\xff"]
+    path.write_bytes(b"\n".join(lines))
+    unread = [(chunk.name, chunk.value) for chunk in read_calls(path) if chunk.call_id is None]
+    assert unread == [("line 1", b"{"), ("line 3", surrogate), ("line 5", b"\xff")]
+    assert [chunk.name for chunk in read_calls(path, most=1)] == ["line 1", "a/0", "line 3"]
+
+
+@pytest.mark.parametrize("content", [b"call,text\na,hello\n", b"\x00\xff\n\xfe"])
+def test_a_file_in_which_no_line_is_a_call_is_refused_by_its_first_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_bytes(content)
+    with pytest.raises(CallFileError, match="line 1: not JSON"):
+        read_calls(path)
+
+
+@pytest.mark.parametrize("line", [b"[]", b'{"call_id": 3}', b'{"call_id": "a", "chunks": [1]}'])
 def test_a_line_that_is_no_call_is_named(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_bytes(b'{"call_id": "a", "chunks": []}\n' + line)

@@ -15,7 +15,8 @@ class Progress:
     """Every record sent to ``transcripts.chunks``, and how it ended.
 
     A record is known by its place; a valid chunk also by its message id, which is how later stages name it.
-    Several records of one chunk end together.
+    Several records of one chunk end together. ``refused`` has what Kafka did not take, by name and reason: it counts
+    neither as sent nor as ended.
     """
 
     prefix: str = ""
@@ -23,6 +24,7 @@ class Progress:
     statuses: Counter[Status] = field(default_factory=Counter)
     evaluations: int = 0
     dead: int = 0
+    refused: list[tuple[str, str]] = field(default_factory=list)
     _waiting: dict[Place, str | None] = field(default_factory=dict)
     _places: dict[str, list[Place]] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)

@@ -1,7 +1,7 @@
 """Clean the calls of a file through a pipeline of its own, and wait until every row is stored.
 
 A run has its own topics and consumer groups (a prefix made for it), so it never mixes with a deployment on the
-same cluster; its topics are deleted at its end. What stays is the database.
+same cluster; both are deleted at its end. What stays is the database.
 """
 
 import asyncio
@@ -12,19 +12,24 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
+from aiokafka.structs import RecordMetadata
 
 from clearcall.infra.clickhouse import stored_since
 from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Chunk, DecodeError, Topic, decode
 from clearcall.streams.calls import RawChunk
+from clearcall.streams.groups import delete_groups
 from clearcall.streams.progress import Progress
-from clearcall.streams.stages import ALL
+from clearcall.streams.stages import ALL, STAGES
 from clearcall.streams.topics import create_topics, delete_topics
 from clearcall.streams.worker import running
 
 _POLL_SECONDS = 0.2
 _FEED_GROUP = 500  # chunks sent before their confirmations are awaited
+_REQUEST_BYTES = 1_048_588  # what a broker takes unless it is told otherwise
+_TOO_LARGE = (MessageSizeTooLargeError, RecordListTooLargeError)
 
 
 class Phase(StrEnum):
@@ -49,6 +54,8 @@ class RunResult:
 async def run_calls(settings: Settings, chunks: Sequence[RawChunk], observe: Observer) -> RunResult:
     """Send ``chunks``, run all stages in this process until each has ended and is stored.
 
+    A chunk that is too large for Kafka is left out, and told in the result's ``progress.refused``.
+
     ``observe`` is called a few times a second; it must not block.
 
     Raises:
@@ -58,7 +65,7 @@ async def run_calls(settings: Settings, chunks: Sequence[RawChunk], observe: Obs
     progress = Progress(settings.topic_prefix)
     observe(Phase.STARTING, progress)
     since = time.time()
-    async with _own_topics(settings), running((ALL,), settings), _ends(settings) as ends:
+    async with _own_place(settings), running((ALL,), settings), _ends(settings) as ends:
         started = time.monotonic()
         feeding = asyncio.create_task(_feed(settings, chunks, progress))
         try:
@@ -73,12 +80,15 @@ async def run_calls(settings: Settings, chunks: Sequence[RawChunk], observe: Obs
 
 
 @asynccontextmanager
-async def _own_topics(settings: Settings) -> AsyncIterator[None]:
-    await create_topics(settings)
+async def _own_place(settings: Settings) -> AsyncIterator[None]:
+    """The run's topics, deleted with its groups at the end."""
     try:
+        await create_topics(settings)
         yield
     finally:
         await delete_topics(settings)
+        with suppress(KafkaError):  # a broker that cannot: they expire by themselves
+            await delete_groups(settings, [f"{settings.group_prefix}-{stage}" for stage in STAGES])
 
 
 @asynccontextmanager
@@ -102,16 +112,32 @@ async def _ends(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
 async def _feed(settings: Settings, chunks: Sequence[RawChunk], progress: Progress) -> None:
     """Send all chunks in order, a group at a time, noting the place of each."""
     topic = settings.topic_prefix + Topic.CHUNKS
-    producer = AIOKafkaProducer(**client_arguments(settings), acks="all")
+    producer = AIOKafkaProducer(**client_arguments(settings), acks="all", max_request_size=_REQUEST_BYTES)
     await producer.start()
     try:
         for first in range(0, len(chunks), _FEED_GROUP):
             group = chunks[first : first + _FEED_GROUP]
-            sends = [await producer.send(topic, chunk.value, chunk.call_id.encode()) for chunk in group]
-            for chunk, sent in zip(group, await asyncio.gather(*sends), strict=True):
-                progress.add((sent.partition, sent.offset), _message_id(chunk.value))
+            sends = [await _send(producer, topic, chunk) for chunk in group]
+            for chunk, sent in zip(group, await asyncio.gather(*sends, return_exceptions=True), strict=True):
+                if isinstance(sent, _TOO_LARGE):
+                    progress.refused.append((chunk.name, str(sent)))
+                elif isinstance(sent, BaseException):
+                    raise sent
+                else:
+                    progress.add((sent.partition, sent.offset), _message_id(chunk.value))
     finally:
         await producer.stop()
+
+
+async def _send(producer: AIOKafkaProducer, topic: str, chunk: RawChunk) -> asyncio.Future[RecordMetadata]:
+    """What will be known of the record; the client's own refusal of its size is told there too."""
+    key = None if chunk.call_id is None else chunk.call_id.encode("utf-8", "replace")
+    try:
+        sent: asyncio.Future[RecordMetadata] = await producer.send(topic, chunk.value, key)
+    except _TOO_LARGE as error:
+        sent = asyncio.get_running_loop().create_future()
+        sent.set_exception(error)
+    return sent
 
 
 def _message_id(value: bytes) -> str | None:

@@ -1,9 +1,10 @@
-"""SIGTERM and SIGINT, as a worker takes them."""
+"""SIGTERM and SIGINT, as a worker and a run take them."""
 
 import asyncio
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -25,3 +26,17 @@ def on_signal(act: Callable[[str], None]) -> Iterator[None]:
         for number, handler in before.items():
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
+
+
+@contextmanager
+def terminated_like_interrupted() -> Iterator[None]:
+    """SIGTERM does what Ctrl-C does, for the length of the block: everything is cleaned up, the exit code is 130."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -144,7 +144,7 @@ LIMIT 1 BY call_id, chunk_id
 LIMIT {most:UInt32}
 """
 
-_ORDER = "backend, model, prompt_version, scope DESC, iteration"
+_ORDER = "scope DESC, iteration, backend, model, prompt_version"
 
 
 class _Reader:

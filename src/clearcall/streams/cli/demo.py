@@ -41,7 +41,11 @@ def demo(
     from clearcall.streams.cli.session import clean_and_report  # noqa: PLC0415 - loads Faust
 
     calls = load_calls()
-    chunks = [RawChunk(call.call_id, encode(sample.chunk)) for call in calls for sample in call.chunks]
+    chunks = [
+        RawChunk(call.call_id, encode(sample.chunk), sample.chunk.message_id)
+        for call in calls
+        for sample in call.chunks
+    ]
     shutil.rmtree(_FOLDER, ignore_errors=True)
     with as_file(files("clearcall.samples") / "recording.jsonl") as recording:
         header, _ = read(recording)

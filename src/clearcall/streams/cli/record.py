@@ -64,7 +64,8 @@ def _read(file: Path) -> list[list[Chunk]]:
 
     calls: dict[str, list[Chunk]] = {}
     for raw in read_calls(file):
-        calls.setdefault(raw.call_id, []).append(decode(Chunk, raw.value))
+        chunk = decode(Chunk, raw.value)
+        calls.setdefault(chunk.call_id, []).append(chunk)
     return list(calls.values())
 
 

@@ -39,7 +39,8 @@ def run(
     A line is a call, {"call_id": …, "chunks": [{"chunk_id": 0, "speaker": 0, "text": …, "start": …, "end": …}]},
     or one chunk with its call_id. Run it again and the same rows are written again.
 
-    Exit codes: 0 every chunk was cleaned, 1 a chunk ended in the dead letters or a stage failed, 2 used wrongly.
+    Exit codes: 0 every chunk was cleaned, 1 a chunk ended in the dead letters, is too large for Kafka, or a stage
+    failed, 2 used wrongly, 130 interrupted (Ctrl-C or SIGTERM).
 
     Examples:
     [bold]clearcall run calls.jsonl --consultant rules[/]

@@ -23,15 +23,18 @@ from clearcall.streams.cli.options import console
 from clearcall.streams.cli.report_view import render_summary
 from clearcall.streams.run import Phase, RunResult, run_calls
 from clearcall.streams.running_stage import StageFailed
+from clearcall.streams.signals import terminated_like_interrupted
 
 _RUN_PARTITIONS = 4  # a run is one process: more partitions would only be more requests
+_NAMED = 20  # chunks of those refused
 _PLAIN_EVERY = 1000  # chunks between two lines of progress where there is no terminal
 
 
 def clean_and_report(settings: Settings, chunks: Sequence[RawChunk], broker: Kind | None) -> int:
     """Clean ``chunks`` on the Kafka of the settings, or on a ``broker`` started for it; print what came of it.
 
-    Returns how many records ended in the dead letters.
+    Returns how many chunks were not cleaned: in the dead letters, or too large for Kafka. SIGTERM ends it as Ctrl-C
+    does.
 
     Raises:
         Stop: with what to do about it.
@@ -40,7 +43,7 @@ def clean_and_report(settings: Settings, chunks: Sequence[RawChunk], broker: Kin
     screen = console()
     with opened(settings, migrated=False):
         pass  # a database that cannot be opened is known before anything starts
-    with _kafka(settings, broker, screen) as own, _shown(screen, len(chunks)) as shown:
+    with terminated_like_interrupted(), _kafka(settings, broker, screen) as own, _shown(screen, len(chunks)) as shown:
         try:
             result = asyncio.run(run_calls(own, chunks, shown.observe))
         except StageFailed as failure:
@@ -50,7 +53,7 @@ def clean_and_report(settings: Settings, chunks: Sequence[RawChunk], broker: Kin
     with opened(settings) as database:
         render_summary(screen, summary(database))
     _closing(screen, settings, result)
-    return result.progress.dead
+    return result.progress.dead + len(result.progress.refused)
 
 
 @contextmanager
@@ -130,3 +133,13 @@ def _closing(screen: Console, settings: Settings, result: RunResult) -> None:
         screen.print(
             f"  dead letters:     clearcall dead-letters list --db {settings.db}", style="yellow", soft_wrap=True
         )
+    if refused := result.progress.refused:
+        named = ", ".join(name for name, _ in refused[:_NAMED]) + (" …" if len(refused) > _NAMED else "")
+        what = "chunk is" if len(refused) == 1 else "chunks are"
+        screen.print(
+            Text(f"  {len(refused)} {what} too large for Kafka: {_printable(named)}", style="yellow"), soft_wrap=True
+        )
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in text)
