@@ -6,15 +6,14 @@ from functools import cached_property
 
 from rapidfuzz.distance import Indel
 
+from clearcall.scoring.anchors import stretches
 from clearcall.scoring.lexicon import ENGLISH, Lexicon, word_set
 from clearcall.scoring.normalise import Normalised, normalise
 from clearcall.scoring.numerals import same_number, same_numbers
 from clearcall.scoring.types import SpanOffsets
 
 _MOST_CELLS = 10**8
-"""Words times words that are aligned at once; longer texts are aligned piece by piece, in bounded memory."""
-
-_STEP = 2000
+"""Words times words that are aligned at once; longer texts are aligned stretch by stretch, in bounded memory."""
 
 _TAKES_BACK = word_set("no sorry wait rather actually correction")
 _LONGEST_TAKEN_BACK = 10
@@ -151,24 +150,17 @@ def _align(cleaned: Sequence[str], source: Sequence[str]) -> Iterator[Block]:
     if len(cleaned) * len(source) <= _MOST_CELLS:
         yield from _blocks(cleaned, source, 0, 0)
         return
-    at = source_at = 0
-    while at < len(cleaned):
-        part, source_part = cleaned[at : at + _STEP], source[source_at : source_at + 2 * _STEP]
-        final = at + _STEP >= len(cleaned)
-        if final:
-            source_part = source[source_at : source_at + _MOST_CELLS // _STEP]
-        blocks = list(_blocks(part, source_part, at, source_at))
-        if not final and blocks and blocks[-1].source_to == source_at + len(source_part):
-            last = blocks.pop()
-            if last.cleaned_from < last.cleaned_to or last.source_from == source_at:
-                blocks.append(Block(last.cleaned_from, last.cleaned_to, last.source_from, last.source_from))
-            source_at = last.source_from
-        else:
-            source_at += len(source_part)
-        yield from blocks
-        at += _STEP
-    if source_at < len(source):
-        yield Block(len(cleaned), len(cleaned), source_at, len(source))
+    last: Block | None = None
+    for c0, c1, s0, s1 in stretches(cleaned, source, _MOST_CELLS):
+        for block in _blocks(cleaned[c0:c1], source[s0:s1], c0, s0):
+            if last and (last.cleaned_to, last.source_to) == (block.cleaned_from, block.source_from):
+                last = Block(last.cleaned_from, block.cleaned_to, last.source_from, block.source_to)
+                continue
+            if last:
+                yield last
+            last = block
+    if last:
+        yield last
 
 
 def _blocks(cleaned: Sequence[str], source: Sequence[str], at: int, source_at: int) -> Iterator[Block]:

@@ -1,5 +1,6 @@
 """Fragments with their scores, and the guards' flags put to their places."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -124,22 +125,30 @@ def with_flags(
     whole = [flag for name, guard in guards.TURN_GUARDS.items() if name in rules.guards for flag in guard(comparison)]
     if not local:
         return Evaluation(tuple(fragments), tuple(whole))
-    placed: set[Flag] = set()
-    flagged = []
-    for fragment in fragments:
-        shift = offset[fragment.turn]
-        mine = [flag for flag in local if _touches(flag, fragment.start + shift, fragment.end + shift)]
-        placed.update(mine)
-        flagged.append(replace(fragment, flags=(*fragment.flags, *[_shifted(flag, -shift) for flag in mine])))
-    return Evaluation(tuple(flagged), tuple(whole + [flag for flag in local if flag not in placed]))
+    fragment_starts = [fragment.start + offset[fragment.turn] for fragment in fragments]
+    fragment_ends = [fragment.end + offset[fragment.turn] for fragment in fragments]
+    mine: dict[int, list[Flag]] = {}
+    for flag in local:
+        touched = _touched(flag, fragment_starts, fragment_ends)
+        if not touched:
+            whole.append(flag)
+        for index in touched:
+            mine.setdefault(index, []).append(_shifted(flag, -offset[fragments[index].turn]))
+    flagged = [
+        replace(fragment, flags=(*fragment.flags, *mine[index])) if index in mine else fragment
+        for index, fragment in enumerate(fragments)
+    ]
+    return Evaluation(tuple(flagged), tuple(whole))
 
 
-def _touches(flag: Flag, start: int, end: int) -> bool:
+def _touched(flag: Flag, starts: Sequence[int], ends: Sequence[int]) -> range:
+    """The indices of the fragments that a flag's place overlaps, or that it is in or at if it is a point."""
     if flag.cleaned is None:
-        return False
-    if flag.cleaned[0] == flag.cleaned[1]:
-        return start <= flag.cleaned[0] <= end
-    return flag.cleaned[0] < end and flag.cleaned[1] > start
+        return range(0)
+    first, last = flag.cleaned
+    if first == last:
+        return range(bisect_left(ends, first), bisect_right(starts, last))
+    return range(bisect_right(ends, first), bisect_left(starts, last))
 
 
 def _shifted(flag: Flag, shift: int) -> Flag:

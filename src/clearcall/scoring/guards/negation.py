@@ -46,7 +46,7 @@ def _may_go(comparison: Comparison, block: Block, said: list[int]) -> bool:
     """Whether negations are dropped with a restart: they are said again after it, or all of it was said before."""
     forms = comparison.source.forms
     reach = range(block.source_to, 2 * block.source_to - block.source_from + _REACH)
-    kept = [forms[place] for place in reach if place in comparison.kept]
+    kept = {forms[place] for place in reach if place in comparison.kept}
     if all(forms[index] in kept for index in said):
         return True
     if comparison.is_taken_back(block) and {forms[index] for index in said} == {"no"}:

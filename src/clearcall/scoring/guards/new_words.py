@@ -1,7 +1,10 @@
 """Words that were not said: a capitalised one (a name), or two and more of any kind."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Container, Iterator
+from itertools import islice
 
 from clearcall.scoring.alignment import Block, Comparison
 from clearcall.scoring.guards.negation import NEGATIONS
@@ -18,7 +21,11 @@ _TOLERATED = 1
 _STRETCH = 20
 """Words within which new ones count together: a fragment of the paper's size."""
 
+_MOST_HEARD = 300
+"""Characters of what was said that a reason tells."""
+
 _SENTENCE_END = re.compile(r"[.?!:\u2026\n\"\u201c]\W*\Z")
+_OPENING = re.compile(r"\s*")
 _AUXILIARIES = word_set("ai is has are have had would will was were am be been do does did")
 _COMMON = _AUXILIARIES | word_set(
     """
@@ -30,6 +37,9 @@ _COMMON = _AUXILIARIES | word_set(
     """
 )
 _STEM = 4
+_AUXILIARY_STEMS = frozenset(word[:_STEM] for word in _AUXILIARIES if len(word) >= _STEM)
+_MOST_TWINS = 100
+"""Words said with the same beginning that are looked at for one that is written."""
 
 
 def capitalised_new_word(comparison: Comparison) -> Iterator[Flag]:
@@ -41,14 +51,15 @@ def capitalised_new_word(comparison: Comparison) -> Iterator[Flag]:
             if form in said or index in comparison.cleaned.numbers or not _is_capitalised(comparison, index):
                 continue
             source = comparison.source_span(block.source_from, block.source_to)
-            heard = comparison.source_text[slice(*source)] or "nothing there"
+            heard = comparison.source_text[slice(*source)][:_MOST_HEARD] or "nothing there"
             wrote = comparison.cleaned_words(index, index + 1)
             yield Flag(CAPITALISED, f"said {heard}, wrote {wrote}", comparison.cleaned_span(index, index + 1), source)
 
 
 def new_words(comparison: Comparison) -> Iterator[Flag]:
     """Flags two or more words that were not said, within a stretch of twenty."""
-    fresh = [index for block in comparison.blocks for index in _fresh(comparison, block)]
+    elsewhere = moved(comparison)
+    fresh = [index for block in comparison.blocks for index in _fresh(comparison, block, elsewhere)]
     group: list[int] = []
     for index in [*fresh, -1]:
         if group and (index < 0 or index - group[0] >= _STRETCH):
@@ -60,31 +71,46 @@ def new_words(comparison: Comparison) -> Iterator[Flag]:
 
 def _flag(comparison: Comparison, group: list[int]) -> Flag:
     words = [comparison.cleaned.forms[index] for index in group]
-    before = max((b.source_from for b in comparison.blocks if b.cleaned_from <= group[0]), default=0)
-    after = min((b.source_to for b in comparison.blocks if b.cleaned_to > group[-1]), default=before)
+    blocks = comparison.blocks
+    first = bisect_right(blocks, group[0], key=lambda block: block.cleaned_from) - 1
+    last = bisect_right(blocks, group[-1], key=lambda block: block.cleaned_to)
     return Flag(
         NEW_WORDS,
         f"wrote {len(group)} words that were not said: {', '.join(words)}",
         comparison.cleaned_span(group[0], group[-1] + 1),
-        comparison.source_span(before, max(before, after)),
+        comparison.source_span(blocks[first].source_from, blocks[last].source_to),
     )
 
 
-def _fresh(comparison: Comparison, block: Block) -> list[int]:
+def _fresh(comparison: Comparison, block: Block, elsewhere: Container[int]) -> list[int]:
     """The words of a block that stand for nothing that was said there."""
-    unused = list(comparison.source.forms[block.source_from : block.source_to])
-    elsewhere = moved(comparison)
+    unused: dict[str, deque[str]] = {}
+    for said in comparison.source.forms[block.source_from : block.source_to]:
+        unused.setdefault("" if said in _AUXILIARIES else said[:_STEM], deque()).append(said)
     fresh = []
     for index in range(block.cleaned_from, block.cleaned_to):
         form = comparison.cleaned.forms[index]
         if index in comparison.cleaned.numbers or index in elsewhere or form in NEGATIONS:
             continue
-        twin = next((word for word in unused if _is_form_of(form, word)), None)
-        if twin is None:
+        if not any(_take_twin(form, unused.get(stem, deque())) for stem in _stems(form)):
             fresh.append(index)
-        else:
-            unused.remove(twin)
     return fresh
+
+
+def _stems(form: str) -> Iterator[str]:
+    """Under which beginnings the forms of a word are found; the auxiliaries are under one of their own."""
+    if form in _AUXILIARIES or form[:_STEM] in _AUXILIARY_STEMS:
+        yield ""
+    yield form[:_STEM]
+
+
+def _take_twin(form: str, said: deque[str]) -> bool:
+    """Whether one of the words is a form of this one; it is taken out of them."""
+    twin = next((word for word in islice(said, _MOST_TWINS) if _is_form_of(form, word)), None)
+    if twin is None:
+        return False
+    said.remove(twin)
+    return True
 
 
 def _is_form_of(word: str, other: str) -> bool:
@@ -99,6 +125,7 @@ def _is_capitalised(comparison: Comparison, index: int) -> bool:
     start = comparison.cleaned.starts[index]
     if not comparison.cleaned_text[start].isupper() or comparison.cleaned.forms[index] == "i":
         return False
-    before = comparison.cleaned_text[:start]
-    first = not before.strip() or _SENTENCE_END.search(before[-8:]) is not None
+    before = comparison.cleaned_text[max(0, start - 8) : start]
+    opening = _OPENING.match(comparison.cleaned_text)
+    first = (opening is not None and start <= opening.end()) or _SENTENCE_END.search(before) is not None
     return not (first and comparison.cleaned.forms[index] in _COMMON)

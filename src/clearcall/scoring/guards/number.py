@@ -1,6 +1,8 @@
 """A number that was not said, or one that was said and is gone."""
 
+from collections import deque
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from clearcall.scoring.alignment import Block, Comparison
 from clearcall.scoring.numerals import Number, same_number, same_numbers
@@ -10,6 +12,12 @@ NAME = "number"
 
 _REACH = 4
 """Words beyond its own length in which a restart says again what was dropped."""
+
+_MOST_PAIRED = 100
+"""Numbers said in a block that are looked at for one that is written there."""
+
+_MOST_TOLD = 100
+"""Changed numbers of one block that are flagged one by one: more of them say no more."""
 
 
 def number(comparison: Comparison) -> Iterator[Flag]:
@@ -36,18 +44,18 @@ def _unmatched(written: _Numbers, said: _Numbers) -> tuple[_Numbers, _Numbers]:
     if same_numbers([number for _, number in written], [number for _, number in said]):
         return [], []
     left: _Numbers = []
-    remaining = list(said)
+    remaining = deque(said)
     for index, mine in written:
-        match = next((other for other in remaining if same_number(mine, other[1])), None)
+        match = next((other for other in islice(remaining, _MOST_PAIRED) if same_number(mine, other[1])), None)
         if match is None:
             left.append((index, mine))
         else:
             remaining.remove(match)
-    return left, remaining
+    return left, list(remaining)
 
 
 def _flags(comparison: Comparison, block: Block, written: _Numbers, said: _Numbers) -> Iterator[Flag]:
-    for place in range(max(len(written), len(said))):
+    for place in range(min(_MOST_TOLD, max(len(written), len(said)))):
         mine = written[place] if place < len(written) else None
         other = said[place] if place < len(said) else None
         if mine is None and other is not None:

@@ -1,5 +1,6 @@
 """Words that were said, but elsewhere: neighbours that changed places."""
 
+from collections import deque
 from collections.abc import Iterator
 
 from clearcall.scoring.alignment import Comparison
@@ -27,15 +28,15 @@ def order(comparison: Comparison) -> Iterator[Flag]:
 
 def moved(comparison: Comparison) -> dict[int, int]:
     """The cleaned words that the source has, unused, outside their block: each with its place there."""
-    unused: dict[str, list[int]] = {}
+    unused: dict[str, deque[int]] = {}
     for block in comparison.blocks:
         for index in range(block.source_from, block.source_to):
-            unused.setdefault(comparison.source.forms[index], []).append(index)
+            unused.setdefault(comparison.source.forms[index], deque()).append(index)
     found: dict[int, int] = {}
     for block in comparison.blocks:
         for index in range(block.cleaned_from, block.cleaned_to):
             form = comparison.cleaned.forms[index]
             places = unused.get(form)
             if places and form not in comparison.lexicon.optional:
-                found[index] = places.pop(0)
+                found[index] = places.popleft()
     return found
