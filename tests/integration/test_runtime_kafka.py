@@ -206,7 +206,7 @@ async def test_a_handler_that_hangs_ends_the_stage_with_a_reason(quick: Settings
 
 
 async def test_a_worker_whose_loop_is_blocked_exits_so_that_another_gets_its_partitions(quick: Settings) -> None:
-    impatient = quick.model_copy(update={"stall_timeout": 8.0})
+    impatient = quick.model_copy(update={"stall_timeout": 8.0, "request_timeout": 5.0})
     await write(impatient, Topic.CHUNKS, [Chunk(call_id="a", chunk_id=0, speaker=0, text="block 3600")])
     async with worker(impatient) as process:
         assert await asyncio.wait_for(process.wait(), 90) == EXIT_STALLED
