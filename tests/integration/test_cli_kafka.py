@@ -104,6 +104,14 @@ def test_a_run_that_is_terminated_deletes_its_topics(settings: Settings, tmp_pat
     assert asyncio.run(topics_of(settings)) == []
 
 
+def test_a_run_names_what_is_too_large_for_kafka_and_fails(settings: Settings, tmp_path: Path) -> None:
+    calls = tmp_path / "calls.jsonl"
+    calls.write_text(json.dumps({"call_id": "c", "chunk_id": 7, "speaker": 0, "text": "a" * 1_200_000}))
+    done = run(settings, "run", str(calls))
+    assert (done.returncode, "1 chunk is too large for Kafka: c/7" in done.stdout) == (1, True)
+    assert "error" not in done.stderr
+
+
 async def topics_of(settings: Settings) -> list[str]:
     admin = AIOKafkaAdminClient(**client_arguments(settings))
     await admin.start()

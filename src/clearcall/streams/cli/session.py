@@ -50,8 +50,9 @@ def clean_and_report(settings: Settings, chunks: Sequence[RawChunk], broker: Kin
             raise Stop(str(failure), "clearcall doctor looks closer; --debug shows where") from failure
         except KafkaError as error:
             raise Stop(f"Kafka {own.kafka}: {error}", "clearcall doctor looks closer") from error
-    with opened(settings) as database:
-        render_summary(screen, summary(database))
+    if result.progress.sent:  # else the database may have no tables yet
+        with opened(settings) as database:
+            render_summary(screen, summary(database))
     _closing(screen, settings, result)
     return result.progress.dead + len(result.progress.refused)
 
