@@ -84,12 +84,14 @@ def test_a_worker_stops_cleanly_on_a_signal(settings: Settings, number: signal.S
     assert "Traceback" not in err
 
 
-def test_a_run_that_is_terminated_deletes_its_topics(settings: Settings, tmp_path: Path) -> None:
+@pytest.mark.parametrize("background", [False, True])
+def test_a_run_that_is_terminated_deletes_its_topics(settings: Settings, tmp_path: Path, *, background: bool) -> None:
+    ignoring = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"] if background else []  # as shells do in the background
     calls = tmp_path / "calls.jsonl"
     chunk = {"speaker": 0, "text": "um hello"}
     calls.write_text(json.dumps({"call_id": "c", "chunks": [chunk | {"chunk_id": n} for n in range(50_000)]}))
     with subprocess.Popen(
-        [*CLEARCALL, "run", str(calls)],
+        [*ignoring, *CLEARCALL, "run", str(calls)],
         env=environment(settings),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -32,8 +32,12 @@ def on_signal(act: Callable[[str], None]) -> Iterator[None]:
 def terminated_like_interrupted() -> Iterator[None]:
     """SIGTERM does what Ctrl-C does, for the length of the block: everything is cleaned up, the exit code is 130."""
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        signal.raise_signal(signal.SIGINT)
+    def interrupt(_number: int, frame: FrameType | None) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler):
+            handler(signal.SIGINT, frame)
+        else:  # a shell ignores Ctrl-C in what it runs in the background, but means SIGTERM
+            raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
