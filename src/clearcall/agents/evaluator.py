@@ -46,6 +46,9 @@ ReductionCheck = Literal["auto", "always", "never"]
 
 _PROMISING = ("constrained", "project")
 
+_LONG = 20_000
+"""Characters of chunk and draft above which they are scored in a thread: that may take seconds."""
+
 
 class Evaluator:
     """The agent of ``transcripts.drafts``."""
@@ -67,7 +70,11 @@ class Evaluator:
         """Score each draft; one evaluation each, and a correction or the chunk's end."""
         outgoing: list[Outgoing] = []
         for incoming in batch:
-            outgoing += self.judge(incoming.message, incoming.headers.traceparent)
+            draft, traceparent = incoming.message, incoming.headers.traceparent
+            if len(draft.chunk.text) + len(draft.cleaned) > _LONG:
+                outgoing += await asyncio.to_thread(self.judge, draft, traceparent)
+                continue
+            outgoing += self.judge(draft, traceparent)
             await asyncio.sleep(0)  # scoring holds the event loop: heartbeats get their turn between drafts
         return outgoing
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from clearcall.scoring import sources
 from clearcall.scoring.alignment import compare
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
+from clearcall.scoring.near import Aligned
 from clearcall.scoring.normalise import normalise
 from clearcall.scoring.restated import restated
 from clearcall.scoring.scored import Heard, paper_fragments, strict_fragments, with_flags
@@ -39,7 +40,7 @@ def evaluate_turn(cleaned: str, own: int, source: Sequence[Turn], *, rules: Rule
         return Evaluation(tuple(paper_fragments(turn, own, said, rules)))
     comparison = compare(cleaned, source[own].text, rules.lexicon)
     others = sources.others_around(own, source, rules.source_chars)
-    heard = Heard(said, others, restated(comparison), said.own_start)
+    heard = Heard(said, others, restated(comparison), said.own_start, Aligned(comparison))
     fragments = strict_fragments(turn, own, comparison.cleaned, heard, rules)
     return with_flags(fragments, [turn], [own], comparison, rules)
 
@@ -85,8 +86,9 @@ def evaluate(
         comparison = compare(sources.join(turns).text, text, lexicon)
         own = restated(comparison)
         fragments: list[Fragment] = []
-        for index, turn in zip(indices, turns, strict=True):
-            heard = Heard(said[turn.speaker], others[turn.speaker], own, start)
+        for index, turn, at in zip(indices, turns, sources.join(turns).starts, strict=True):
+            aligned = Aligned(comparison, at)
+            heard = Heard(said[turn.speaker], others[turn.speaker], own, start, aligned)
             fragments += strict_fragments(turn, index, normalise(turn.text, lexicon), heard, rules)
         parts.append(with_flags(fragments, turns, indices, comparison, rules))
     ordered = sorted(

@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Indel
 
+from clearcall.scoring.anchors import stretches
 from clearcall.scoring.reduction import Reduction
 
 MOST_STATES = 40_000
 """Words times words that are searched for the fewest losses and additions; longer texts are aligned without the policy
 first, which may find more of them."""
+
+_MOST_CELLS = 10**8
+"""Words times words that are aligned at once."""
 
 _Place = tuple[int, int]
 
@@ -93,16 +97,30 @@ def _move(reduction: Reduction, before: _Place, after: _Place) -> Move:
 
 def _aligned(reduction: Reduction, forms: Sequence[str]) -> Iterator[Move]:
     """Along the longest common subsequence; what it leaves out is lost as far as the policy does not allow it."""
-    for code in Indel.opcodes([word.form for word in reduction.words], forms):
+    said = [word.form for word in reduction.words]
+    at = to = 0
+    for to_start, to_end, start, end in stretches(forms, said, _MOST_CELLS):
+        yield from _kept(at, start, to)
+        yield from _along(reduction, said[start:end], forms[to_start:to_end], start, to_start)
+        at, to = end, to_end
+    yield from _kept(at, len(said), to)
+
+
+def _along(reduction: Reduction, said: Sequence[str], forms: Sequence[str], at: int, to: int) -> Iterator[Move]:
+    """The moves over the words ``said`` from ``at`` on and those written from ``to`` on."""
+    for code in Indel.opcodes(said, forms):
+        start, end, to_start, to_end = at + code.src_start, at + code.src_end, to + code.dest_start, to + code.dest_end
         if code.tag == "equal":
-            for offset in range(code.src_end - code.src_start):
-                at, to = code.src_start + offset, code.dest_start + offset
-                yield Move(How.KEPT, at, at + 1, to, to + 1)
+            yield from _kept(start, end, to_start)
         elif code.tag == "insert":
-            for to in range(code.dest_start, code.dest_end):
-                yield Move(How.ADDED, code.src_start, code.src_start, to, to + 1)
+            yield from (Move(How.ADDED, start, start, place, place + 1) for place in range(to_start, to_end))
         else:
-            yield from _without(reduction, code.src_start, code.src_end, code.dest_start)
+            yield from _without(reduction, start, end, to_start)
+
+
+def _kept(start: int, end: int, to: int) -> Iterator[Move]:
+    shift = to - start
+    return (Move(How.KEPT, at, at + 1, at + shift, at + shift + 1) for at in range(start, end))
 
 
 def _without(reduction: Reduction, start: int, end: int, to: int) -> Iterator[Move]:

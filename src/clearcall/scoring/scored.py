@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clearcall.scoring import guards, sources
-from clearcall.scoring.alignment import Comparison
+from clearcall.scoring.alignment import Comparison, compare
 from clearcall.scoring.fragments import fragment_spans
 from clearcall.scoring.matcher import best_window, is_below
+from clearcall.scoring.near import SEARCHED_WHOLE, Aligned, best_near, in_form, in_source_form
 from clearcall.scoring.normalise import Normalised
 from clearcall.scoring.types import Evaluation, Flag, Fragment, Match, Rules, SpanOffsets, Turn
 
@@ -19,21 +20,24 @@ _NO_WORDS = Match(_HIGHEST, 0, 0)
 class Heard:
     """What a turn is scored against: its speaker's words, those of others, and itself without what it may drop.
 
-    ``restated`` is ``None`` where it drops nothing; ``own_start`` is the place in ``said`` of the text it is read from.
+    ``restated`` is ``None`` where it drops nothing; ``own_start`` is the place in ``said`` of the text it is read from,
+    and ``aligned`` the way there.
     """
 
     said: sources.Source
     others: sources.Source
     restated: Normalised | None
     own_start: int
+    aligned: Aligned
 
 
 def paper_fragments(turn: Turn, index: int, said: sources.Source, rules: Rules) -> list[Fragment]:
     """The fragments of a turn by Algorithm 1, on the characters as given."""
+    aligned = Aligned(compare(turn.text, said.text, rules.lexicon)) if len(said.text) > SEARCHED_WHOLE else None
     scored = []
     for start, end in fragment_spans(turn.text, rules.words, rules.overlap):
         text = turn.text[start:end]
-        match = best_window(text, said.text)
+        match = best_near(text, said.text, aligned.place(start) if aligned else 0)
         below = is_below(match, text, rules.threshold)
         place = (match.start, match.end)
         scored.append(
@@ -49,9 +53,10 @@ def strict_fragments(turn: Turn, index: int, normal: Normalised, heard: Heard, r
     spoken = said.normalised(rules.lexicon)
     for start, end in fragment_spans(turn.text, rules.words, rules.overlap):
         text = turn.text[start:end]
-        paper = best_window(text, said.text)
+        own_place = heard.aligned.place(start)
+        paper = best_near(text, said.text, heard.own_start + own_place)
         compared = normal.slice(*normal.within(start, end))
-        match, place = _best(compared, spoken, heard)
+        match, place = _best(compared, spoken, heard, own_place)
         below = bool(compared) and is_below(match, compared, rules.threshold)
         fragment = _fragment(
             turn, index, (start, end), said, place, score=match.score, paper_score=paper.score, below=below
@@ -60,13 +65,13 @@ def strict_fragments(turn: Turn, index: int, normal: Normalised, heard: Heard, r
     return scored
 
 
-def _best(compared: str, spoken: sources.NormalSource, heard: Heard) -> tuple[Match, SpanOffsets]:
+def _best(compared: str, spoken: sources.NormalSource, heard: Heard, own_place: int) -> tuple[Match, SpanOffsets]:
     """The best window of all that the speaker said, or of the turn without what it may drop, and its place as given."""
     if not compared:
         return _NO_WORDS, (0, 0)
-    match = best_window(compared, spoken.text)
+    match = best_near(compared, spoken.text, in_source_form(spoken, heard.own_start + own_place))
     if match.score < _HIGHEST and heard.restated is not None:
-        restated = best_window(compared, heard.restated.text)
+        restated = best_near(compared, heard.restated.text, in_form(heard.restated, own_place))
         if restated.score > match.score:
             start, end = heard.restated.original(restated.start, restated.end)
             return restated, (heard.own_start + start, heard.own_start + end)

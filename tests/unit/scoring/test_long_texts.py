@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearcall.scoring import Turn, evaluate_turn
+from clearcall.scoring import Rules, Turn, evaluate, evaluate_turn, findings
 from clearcall.scoring.alignment import compare
 from clearcall.scoring.anchors import stretches
 
@@ -43,7 +43,31 @@ def test_a_long_faithful_text_adds_and_drops_nothing_but_fillers(words: int) -> 
 @pytest.mark.parametrize("words", [12_000, 40_000])
 def test_a_long_text_without_its_fillers_is_not_flagged(words: int) -> None:
     text = spoken(words, seed=2)
-    assert not evaluate_turn(faithful(text), 0, [Turn(0, text)]).flagged
+    evaluation = evaluate_turn(faithful(text), 0, [Turn(0, text)])
+    assert not evaluation.flagged
+    assert {fragment.score for fragment in evaluation.fragments} == {100.0}
+
+
+def test_a_long_text_is_not_flagged_in_paper_mode_and_beside_other_turns() -> None:
+    text = spoken(6_000, seed=5)
+    call = [Turn(0, "good morning"), Turn(1, "hello"), Turn(0, text), Turn(1, "thanks"), Turn(0, "bye")]
+    assert not evaluate_turn(faithful(text), 2, call, rules=Rules(mode="paper")).flagged
+    assert not evaluate_turn(faithful(text), 2, call).flagged
+    assert not evaluate([Turn(turn.speaker, faithful(turn.text)) for turn in call], call).flagged
+
+
+def test_a_long_allowed_reduction_with_one_word_added_has_one_finding() -> None:
+    text = spoken(12_000, seed=6)
+    words = faithful(text).split()
+    (flag,) = findings(text, " ".join([*words[:9000], "unheard", *words[9000:]]))
+    assert flag.reason == "said nothing there, wrote unheard"
+
+
+def test_a_fragments_window_in_a_long_source_is_at_its_place() -> None:
+    text = spoken(12_000, seed=7) + " goodbye"
+    last = evaluate_turn(faithful(text), 0, [Turn(0, text)]).fragments[-1]
+    assert last.source_end == len(text)
+    assert text[last.source_start : last.source_end] == last.source_text
 
 
 def test_a_long_text_with_one_word_in_fifty_changed_differs_there_alone() -> None:
