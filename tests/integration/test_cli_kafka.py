@@ -97,10 +97,13 @@ def test_a_run_that_is_terminated_deletes_its_topics(settings: Settings, tmp_pat
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None
-        assert any("cleaning" in line for line in process.stdout)
-        process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=60)
+        try:
+            assert process.stdout is not None
+            assert any("cleaning" in line for line in process.stdout)
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert "Traceback" not in err
     assert asyncio.run(topics_of(settings)) == []

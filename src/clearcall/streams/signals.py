@@ -4,7 +4,8 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+
+from clearcall.streams.last_resort import exit_after
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -29,18 +30,19 @@ def on_signal(act: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM does what Ctrl-C does, for the length of the block: everything is cleaned up, the exit code is 130."""
+def cancelled_by_sigterm(seconds: float) -> Iterator[None]:
+    """SIGTERM cancels the present task, as Ctrl-C does, so that it cleans up; for the length of the block.
 
-    def interrupt(_number: int, frame: FrameType | None) -> None:
-        handler = signal.getsignal(signal.SIGINT)
-        if callable(handler):
-            handler(signal.SIGINT, frame)
-        else:  # a shell ignores Ctrl-C in what it runs in the background, but means SIGTERM
-            raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+    A task that was cancelled has cleaned up when it leaves the block; what libraries leave running then gets
+    ``seconds`` until the process ends anyway.
+    """
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)
     try:
         yield
+    except asyncio.CancelledError:
+        exit_after(seconds)
+        raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        loop.remove_signal_handler(signal.SIGTERM)

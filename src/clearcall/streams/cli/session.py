@@ -21,9 +21,9 @@ from clearcall.streams.cli.database import opened
 from clearcall.streams.cli.errors import Stop
 from clearcall.streams.cli.options import console
 from clearcall.streams.cli.report_view import render_summary
-from clearcall.streams.run import Phase, RunResult, run_calls
+from clearcall.streams.run import Observer, Phase, RunResult, run_calls
 from clearcall.streams.running_stage import StageFailed
-from clearcall.streams.signals import terminated_like_interrupted
+from clearcall.streams.signals import cancelled_by_sigterm
 
 _RUN_PARTITIONS = 4  # a run is one process: more partitions would only be more requests
 _NAMED = 20  # chunks of those refused
@@ -43,9 +43,11 @@ def clean_and_report(settings: Settings, chunks: Sequence[RawChunk], broker: Kin
     screen = console()
     with opened(settings, migrated=False):
         pass  # a database that cannot be opened is known before anything starts
-    with terminated_like_interrupted(), _kafka(settings, broker, screen) as own, _shown(screen, len(chunks)) as shown:
+    with _kafka(settings, broker, screen) as own, _shown(screen, len(chunks)) as shown:
         try:
-            result = asyncio.run(run_calls(own, chunks, shown.observe))
+            result = asyncio.run(_run(own, chunks, shown.observe))
+        except asyncio.CancelledError as error:
+            raise KeyboardInterrupt from error
         except StageFailed as failure:
             raise Stop(str(failure), "clearcall doctor looks closer; --debug shows where") from failure
         except KafkaError as error:
@@ -55,6 +57,11 @@ def clean_and_report(settings: Settings, chunks: Sequence[RawChunk], broker: Kin
             render_summary(screen, summary(database))
     _closing(screen, settings, result)
     return result.progress.dead + len(result.progress.refused)
+
+
+async def _run(settings: Settings, chunks: Sequence[RawChunk], observe: Observer) -> RunResult:
+    with cancelled_by_sigterm(settings.stop_timeout):
+        return await run_calls(settings, chunks, observe)
 
 
 @contextmanager
