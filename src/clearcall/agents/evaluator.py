@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Literal
 
 from clearcall import __version__
+from clearcall.agents.lexicon import lexicon_of
 from clearcall.infra.settings import Settings
 from clearcall.schemas import (
     MAX_ITERATION,
@@ -37,7 +38,6 @@ from clearcall.scoring import (
     rule_clean,
 )
 from clearcall.scoring import Evaluation as Scored
-from clearcall.scoring.lexicon import ENGLISH
 
 Policy = Literal["restore", "keep"]
 
@@ -169,7 +169,7 @@ def rules_of(settings: Settings) -> Rules:
         overlap=settings.fragment_overlap,
         source_chars=settings.source_chars,
         guards=GUARDS - set(settings.guards_off),
-        lexicon=ENGLISH.read(settings.lexicon) if settings.lexicon else ENGLISH,
+        lexicon=lexicon_of(settings),
     )
 
 

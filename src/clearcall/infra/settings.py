@@ -97,7 +97,7 @@ class Settings(BaseSettings):
         "auto", description="flag what is no allowed reduction of what was said; auto: not where decoding was free"
     )
     guards_off: Annotated[tuple[Guard, ...], NoDecode] = Field((), description="guards that do not run in strict mode")
-    lexicon: Path | None = Field(None, description="file of more fillers that scoring lets go, one a line")
+    lexicon: Path | None = Field(None, description="file of more fillers that may be left out, one a line")
     policy: Literal["restore", "keep"] = Field("restore", description="a chunk still flagged at the bound")
 
     # Delivery

@@ -35,8 +35,8 @@ def restore(cleaned: str, source: str, evaluation: Evaluation, lexicon: Lexicon 
         comparison = compare(cleaned, source, lexicon)
         if len(comparison.kept) >= _LEAST_KEPT * len(comparison.source.forms):
             flagged = [place for fragment in evaluation.fragments for place in _flagged(fragment)]
-            candidates.append(_mended(comparison, flagged))
-    candidates.append(rule_clean(source))
+            candidates.append(_mended(comparison, flagged, lexicon))
+    candidates.append(rule_clean(source, lexicon))
     return next((text for text in candidates if _is_faithful(text, source, lexicon)), source)
 
 
@@ -54,7 +54,7 @@ def _flagged(fragment: Fragment) -> list[SpanOffsets]:
     return [(start, end) if start < end else (max(0, start - 1), end + 1) for start, end in places]
 
 
-def _mended(comparison: Comparison, flagged: Sequence[SpanOffsets]) -> str:
+def _mended(comparison: Comparison, flagged: Sequence[SpanOffsets], lexicon: Lexicon) -> str:
     parts, at, source_at = [], 0, 0
     for start, end in _sentences(comparison.cleaned_text, flagged):
         first, last = comparison.cleaned.within(start, end)
@@ -62,7 +62,7 @@ def _mended(comparison: Comparison, flagged: Sequence[SpanOffsets]) -> str:
         source_first = max(source_at, source_first)
         kept = comparison.cleaned_text[at:start].strip()
         said = comparison.source_words(source_first, source_last) if source_first < source_last else ""
-        parts += [kept, rule_clean(said)]
+        parts += [kept, rule_clean(said, lexicon)]
         at, source_at = end, max(source_at, source_last)
     parts.append(comparison.cleaned_text[at:].strip())
     return " ".join(part for part in parts if part)

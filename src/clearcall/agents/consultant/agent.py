@@ -20,13 +20,15 @@ from clearcall.schemas import (
     Topic,
 )
 from clearcall.scoring import is_nothing_to_clean
+from clearcall.scoring.lexicon import ENGLISH, Lexicon
 
 
 class ChunkConsultant:
     """Initial responses: queued chunks of one call in, a draft for each out.
 
     ``window_words`` bounds the new speech of one request, ``context_words`` the earlier speech shown with it,
-    ``source_chars`` the neighbouring speech of each speaker that goes with a draft. ``now`` gives epoch seconds.
+    ``source_chars`` the neighbouring speech of each speaker that goes with a draft. ``lexicon`` says what is
+    a filler. ``now`` gives epoch seconds.
     """
 
     def __init__(
@@ -36,12 +38,14 @@ class ChunkConsultant:
         window_words: int,
         context_words: int,
         source_chars: int,
+        lexicon: Lexicon = ENGLISH,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._asker = asker
         self._window_words = window_words
         self._context_words = context_words
         self._source_chars = source_chars
+        self._lexicon = lexicon
         self._now = now
         self._memory = CallMemory(source_chars)
 
@@ -58,7 +62,8 @@ class ChunkConsultant:
         """
         chunks = [incoming.message for incoming in batch]
         turns = self._memory.hear(chunks)
-        lines = [line for chunk in dict.fromkeys(chunks) if not is_nothing_to_clean(chunk.text) for line in cut(chunk)]
+        full = [chunk for chunk in dict.fromkeys(chunks) if not is_nothing_to_clean(chunk.text, self._lexicon)]
+        lines = [line for chunk in full for line in cut(chunk, self._lexicon)]
         requests = [
             Request(0, window, context=earlier(turns, window[0].chunk, self._context_words))
             for window in windows(lines, self._window_words)
@@ -87,10 +92,13 @@ class ChunkConsultant:
 
 
 class CorrectionConsultant:
-    """Corrections: flagged chunks of one call in, their next drafts out. ``now`` gives epoch seconds."""
+    """Corrections: flagged chunks of one call in, their next drafts out; arguments as those of the other agent."""
 
-    def __init__(self, asker: Asker, *, context_words: int, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, asker: Asker, *, context_words: int, lexicon: Lexicon = ENGLISH, now: Callable[[], float] = time.time
+    ) -> None:
         self._asker = asker
+        self._lexicon = lexicon
         self._context_words = context_words
         self._now = now
 
@@ -109,10 +117,13 @@ class CorrectionConsultant:
     async def _correct(self, incoming: Incoming[Correction]) -> Draft:
         correction, iteration = incoming.message, incoming.headers.iteration
         chunk = correction.chunk
-        if iteration is None or is_nothing_to_clean(chunk.text):
+        if iteration is None or is_nothing_to_clean(chunk.text, self._lexicon):
             return self._bound_reached(correction)
         context = earlier(correction.context, chunk, self._context_words)
-        requests = [Request(iteration, (line,), context=context, attempts=correction.attempts) for line in cut(chunk)]
+        requests = [
+            Request(iteration, (line,), context=context, attempts=correction.attempts)
+            for line in cut(chunk, self._lexicon)
+        ]
         replies = list(chain.from_iterable(await together(map(self._asker.ask, requests))))
         return drafted(chunk, iteration, replies, self._now(), context=correction.context, attempts=correction.attempts)
 

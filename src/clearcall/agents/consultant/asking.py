@@ -57,7 +57,7 @@ class Asker:
                 return await self._ask_less(request, error)
             if self._fallback is None:
                 raise
-            log.warning("consultant_degraded", call_id=request.lines[0].chunk.call_id, reason=error.reason)
+            log.warning("consultant.degraded", call_id=request.lines[0].chunk.call_id, reason=error.reason)
             answers = await self._fallback.answer(request)
             return self._replies(request, answers, Outcome.DEGRADED, began)
         return self._replies(request, answers, Outcome.ANSWERED, began)
@@ -72,7 +72,7 @@ class Asker:
         """Halve the window; a single line is asked again bare, then counts as refused."""
         first = request.lines[0].chunk
         log.warning(
-            "consultant_refused",
+            "consultant.refused",
             call_id=first.call_id,
             chunk_id=first.chunk_id,
             lines=len(request.lines),

@@ -14,6 +14,7 @@ from clearcall.agents.consultant.decoding import CONSTRAINED, WINDOW_WORDS
 from clearcall.agents.consultant.openai import OpenAI
 from clearcall.agents.consultant.recorded import RecordedBackend
 from clearcall.agents.consultant.rules import RulesBackend
+from clearcall.agents.lexicon import lexicon_of
 from clearcall.agents.protocol import Agent
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Topic
@@ -42,9 +43,10 @@ def build(settings: Settings, backend: Backend | None = None) -> Consultant:
 
     Raises:
         ValueError: a recorded consultant without a recording.
-        UnreadableRecording, OSError: the recording cannot be read.
+        UnreadableRecording, OSError: the recording or the lexicon cannot be read.
     """
-    fallback = RulesBackend() if settings.outage == "degrade" else None
+    lexicon = lexicon_of(settings)
+    fallback = RulesBackend(lexicon) if settings.outage == "degrade" else None
     asker = Asker(backend or backend_of(settings), fallback)
     return Consultant(
         chunks=ChunkConsultant(
@@ -52,8 +54,9 @@ def build(settings: Settings, backend: Backend | None = None) -> Consultant:
             window_words=_window_words(settings),
             context_words=settings.context_words,
             source_chars=settings.source_chars,
+            lexicon=lexicon,
         ),
-        corrections=CorrectionConsultant(asker, context_words=settings.context_words),
+        corrections=CorrectionConsultant(asker, context_words=settings.context_words, lexicon=lexicon),
         asker=asker,
     )
 
@@ -66,7 +69,7 @@ def _window_words(settings: Settings) -> int:
 def backend_of(settings: Settings, transport: httpx.AsyncBaseTransport | None = None) -> Backend:
     """What answers; raises as ``build`` does. ``transport`` carries the requests to model servers where given."""
     if settings.consultant == "rules":
-        return RulesBackend()
+        return RulesBackend(lexicon_of(settings))
     if settings.consultant == "recorded":
         if settings.recording is None:
             raise ValueError("the recorded consultant needs a recording: set CLEARCALL_RECORDING")
@@ -82,4 +85,5 @@ def backend_of(settings: Settings, transport: httpx.AsyncBaseTransport | None = 
             transport=transport,
         ),
         settings.decoding,
+        lexicon_of(settings),
     )

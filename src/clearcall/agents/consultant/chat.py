@@ -5,14 +5,19 @@ from clearcall.agents.consultant.decoding import CONSTRAINED, PROJECT, decoding_
 from clearcall.agents.consultant.lines import parse
 from clearcall.agents.consultant.prompt import render, version_for
 from clearcall.schemas import ConsultantInfo
+from clearcall.scoring.lexicon import ENGLISH, Lexicon
 
 
 class ChatBackend:
-    """Answers by a ``ChatModel``, in one of the ways of decoding; where it takes no grammar, answers are projected."""
+    """Answers by a ``ChatModel``, in one of the ways of decoding; where it takes no grammar, answers are projected.
 
-    def __init__(self, model: ChatModel, decoding: str = CONSTRAINED) -> None:
+    ``lexicon`` says what is a filler, which may be left out.
+    """
+
+    def __init__(self, model: ChatModel, decoding: str = CONSTRAINED, lexicon: Lexicon = ENGLISH) -> None:
         self._model = model
         self._decoding = decoding
+        self._lexicon = lexicon
 
     def info(self, iteration: int) -> ConsultantInfo:
         """The model as far as it is known, with the prompt and the decoding of this iteration."""
@@ -21,14 +26,14 @@ class ChatBackend:
     async def answer(self, request: Request) -> Answers:
         """One completion for all lines."""
         decoding = decoding_at(self._decoding, request.iteration)
-        grammar = window_grammar(request) if decoding == CONSTRAINED else None
+        grammar = window_grammar(request, self._lexicon) if decoding == CONSTRAINED else None
         completion = await self._model.complete(render(request), max_tokens(request), grammar)
         texts = [line.text for line in request.lines]
-        answers = parse(completion.text, texts, cut=completion.finish_reason == "length")
+        answers = parse(completion.text, texts, cut=completion.finish_reason == "length", lexicon=self._lexicon)
         if decoding == CONSTRAINED and not completion.constrained:
             decoding = PROJECT
         if decoding == PROJECT:
-            answers = projected(request, answers)
+            answers = projected(request, answers, self._lexicon)
         return Answers(
             answers,
             self._info(request.iteration, completion.model, decoding),

@@ -8,6 +8,7 @@ from clearcall.agents.consultant.backend import Answer, Request
 from clearcall.agents.consultant.grammar import TurnGrammar, turn_grammar, window_ebnf
 from clearcall.agents.consultant.projection import project
 from clearcall.agents.consultant.prompt import role
+from clearcall.scoring.lexicon import ENGLISH, Lexicon
 
 CONSTRAINED = "constrained"
 """The server lets the model write nothing but allowed reductions of what was said."""
@@ -52,19 +53,19 @@ class WindowGrammar:
         )
 
 
-def window_grammar(request: Request) -> WindowGrammar:
+def window_grammar(request: Request, lexicon: Lexicon = ENGLISH) -> WindowGrammar:
     """What may be answered to a request: without what the rules leave out already."""
     return WindowGrammar(
         tuple(
-            (f"{number} {role(line.chunk.speaker)}:", turn_grammar(line.text, decided=True))
+            (f"{number} {role(line.chunk.speaker)}:", turn_grammar(line.text, lexicon, decided=True))
             for number, line in enumerate(request.lines, 1)
         )
     )
 
 
-def projected(request: Request, answers: Sequence[Answer]) -> tuple[Answer, ...]:
+def projected(request: Request, answers: Sequence[Answer], lexicon: Lexicon = ENGLISH) -> tuple[Answer, ...]:
     """Each answer as an allowed reduction of its line; one that failed stays as it is."""
     return tuple(
-        answer if answer.failure else Answer(project(line.text, answer.text).text)
+        answer if answer.failure else Answer(project(line.text, answer.text, lexicon).text)
         for line, answer in zip(request.lines, answers, strict=True)
     )

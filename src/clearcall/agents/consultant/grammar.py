@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from clearcall.scoring.lexicon import ENGLISH, Lexicon
 from clearcall.scoring.reduction import Reduction, reductions
 from clearcall.scoring.spoken import LETTER, Word, is_character
 
@@ -135,9 +136,9 @@ class TurnGrammar:
         return " ".join(written) or '""'
 
 
-def turn_grammar(text: str, *, decided: bool = False) -> TurnGrammar:
+def turn_grammar(text: str, lexicon: Lexicon = ENGLISH, *, decided: bool = False) -> TurnGrammar:
     """The grammar of a turn as it was said; where ``decided``, what the rules leave out is gone from it already."""
-    reduction = reductions(text)
+    reduction = reductions(text, lexicon)
     return TurnGrammar(reduction.without_sure() if decided else reduction)
 
 

@@ -10,6 +10,7 @@ from clearcall.agents.consultant.backend import Answer
 from clearcall.agents.consultant.grammar import turn_grammar
 from clearcall.agents.consultant.pieces import count_words, one_line
 from clearcall.schemas import Failure
+from clearcall.scoring.lexicon import ENGLISH, Lexicon
 
 LONGEST = (2.0, 10)
 """An answer of more than twice its source's words and ten is no copy of it: the model runs on."""
@@ -34,12 +35,12 @@ class _Heard:
     last: int = 0
 
 
-def parse(text: str, sources: Sequence[str], *, cut: bool) -> tuple[Answer, ...]:
+def parse(text: str, sources: Sequence[str], *, cut: bool, lexicon: Lexicon = ENGLISH) -> tuple[Answer, ...]:
     """The answers to ``sources``, which were asked as lines 1, 2, …; ``cut`` says that the model ran out of tokens."""
     heard = _hear(text)
     if not heard.numbered:
-        return _unnumbered(heard.loose, sources, cut=cut)
-    return tuple(_line(number, sources, heard, cut=cut) for number in range(1, len(sources) + 1))
+        return _unnumbered(heard.loose, sources, lexicon, cut=cut)
+    return tuple(_line(number, sources, heard, lexicon, cut=cut) for number in range(1, len(sources) + 1))
 
 
 def _hear(text: str) -> _Heard:
@@ -63,7 +64,7 @@ def _hear(text: str) -> _Heard:
     return heard
 
 
-def _unnumbered(loose: Sequence[str], sources: Sequence[str], *, cut: bool) -> tuple[Answer, ...]:
+def _unnumbered(loose: Sequence[str], sources: Sequence[str], lexicon: Lexicon, *, cut: bool) -> tuple[Answer, ...]:
     """No line has its number: of use only where a single line was asked for and a single one came."""
     whole = " ".join(loose)
     if cut:
@@ -71,12 +72,12 @@ def _unnumbered(loose: Sequence[str], sources: Sequence[str], *, cut: bool) -> t
     if not loose:
         return (Answer("", Failure.EMPTY),) * len(sources)
     if len(sources) == 1 and len(loose) == 1:
-        return (judged(whole, sources[0]),)
+        return (judged(whole, sources[0], lexicon),)
     failure = Failure.REFUSAL if _refuses(whole, " ".join(sources)) else Failure.GARBAGE
     return (Answer(whole, failure),) * len(sources)
 
 
-def _line(number: int, sources: Sequence[str], heard: _Heard, *, cut: bool) -> Answer:
+def _line(number: int, sources: Sequence[str], heard: _Heard, lexicon: Lexicon, *, cut: bool) -> Answer:
     texts = heard.numbered.get(number)
     if texts is None:
         behind_the_cut = cut and number > heard.last
@@ -87,7 +88,7 @@ def _line(number: int, sources: Sequence[str], heard: _Heard, *, cut: bool) -> A
         return Answer(" / ".join(texts), Failure.REPEATED_LINE)
     if _merged(number, texts[0], sources, heard):
         return Answer(texts[0], Failure.MERGED_LINE)
-    return judged(texts[0], sources[number - 1])
+    return judged(texts[0], sources[number - 1], lexicon)
 
 
 def _merged(number: int, text: str, sources: Sequence[str], heard: _Heard) -> bool:
@@ -104,14 +105,14 @@ def _merged(number: int, text: str, sources: Sequence[str], heard: _Heard) -> bo
     return any(surplus >= max(2, count_words(other) / 2) for other in missing)
 
 
-def judged(text: str, source: str) -> Answer:
+def judged(text: str, source: str, lexicon: Lexicon = ENGLISH) -> Answer:
     """One line's answer, with its failure if the text cannot be a cleaned ``source``.
 
     What the source's grammar writes is none: an empty line where all may be left out, the speaker's own refusal.
     """
     text = text.strip()
     failure = _failure(text, source)
-    return Answer(text, None if failure and turn_grammar(source).accepts(text) else failure)
+    return Answer(text, None if failure and turn_grammar(source, lexicon).accepts(text) else failure)
 
 
 def _failure(text: str, source: str) -> Failure | None:

@@ -5,7 +5,7 @@ Several URLs share the work by requests in flight; each takes so many at once as
 elsewhere, then ``Unavailable``. A URL that fails again and again is left alone and probed (``breaker``); while all are,
 ``Unavailable`` comes at once. What is the request's own fault is ``TooLong`` or ``Rejected`` at once.
 
-A grammar is sent as vLLM takes it. A server that refuses it, or answers something else, is not sent another.
+A grammar is sent as vLLM takes it. A server that refuses it, or answers something else, gets none for a while.
 """
 
 import asyncio
@@ -141,7 +141,7 @@ class OpenAI:
         async with self._asking:
             if not self._model:
                 self._model = await self._persist(self._first_model)
-                log.info("consultant_model", model=self._model)
+                log.info("consultant.model", model=self._model)
         return self._model
 
     async def _first_model(self, server: Server, _last: bool) -> str:
@@ -149,20 +149,18 @@ class OpenAI:
 
     async def _chat(self, server: Server, body: dict[str, Any], grammar: Grammar | None) -> Completion:
         """A completion by the grammar, or, where the server has something against it, without."""
-        if grammar is not None and server.grammars:
+        if grammar is not None and server.grammars.asks():
+            began = self._clock()
             asked = body | {_GRAMMAR_FIELD: {"grammar": grammar.ebnf}}
             try:
                 completion = _completion(await self._ask(server, "POST", "/chat/completions", asked))
             except _GrammarRefused as refused:
-                log.warning("model_server_refuses_grammar", url=server.url, always=refused.always)
-                if refused.always:
-                    server.grammars = False
+                if not refused.always:
+                    log.warning("model_server.refused_grammar", url=server.url)
+                elif server.grammars.failed(began):
+                    log.warning("model_server.refuses_grammars", url=server.url)
             else:
-                if completion.finish_reason == "length" or grammar.accepts(completion.text):
-                    return replace(completion, constrained=True)
-                log.warning("model_server_ignores_grammars", url=server.url)
-                server.grammars = False
-                return completion
+                return _by_grammar(completion, grammar, server, began)
         return _completion(await self._ask(server, "POST", "/chat/completions", body))
 
     async def _persist(self, ask: Callable[[Server, bool], Awaitable[T]]) -> T:
@@ -177,7 +175,7 @@ class OpenAI:
             try:
                 return await self._servers.watched(server, ask(server, attempt == TRIES))
             except Passing as passing:
-                log.warning("model_server_trouble", url=server.url, attempt=attempt, trouble=str(passing))
+                log.warning("model_server.trouble", url=server.url, attempt=attempt, trouble=str(passing))
                 trouble = passing
             if isinstance(trouble, _TimedOut) and len(self._servers) == 1:
                 break
@@ -259,6 +257,18 @@ def _completion(content: Any) -> Completion:
         )
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise Passing("the answer is no chat completion") from error
+
+
+def _by_grammar(completion: Completion, grammar: Grammar, server: Server, began: float) -> Completion:
+    """The completion, marked where it is by the grammar that it was asked with; the server is known by that."""
+    cut = completion.finish_reason == "length"
+    if not cut and not grammar.accepts(completion.text):
+        if server.grammars.failed(began):
+            log.warning("model_server.ignores_grammars", url=server.url)
+        return completion
+    if not cut and server.grammars.obeyed(began):
+        log.info("model_server.obeys_grammars", url=server.url)
+    return replace(completion, constrained=True)
 
 
 def _first_model(content: Any) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from clearcall.agents.consultant.backend import Line
 from clearcall.agents.consultant.splitting import split
 from clearcall.schemas import Chunk
+from clearcall.scoring.lexicon import ENGLISH, Lexicon
 
 LINE_WORDS = 150
 """Most words of a line: the design's longest chunk."""
@@ -33,18 +34,18 @@ def one_line(text: str) -> str:
     return "".join(char for char in spaced if unicodedata.category(char) not in ("Cc", "Cs"))
 
 
-def cut(chunk: Chunk) -> tuple[Line, ...]:
+def cut(chunk: Chunk, lexicon: Lexicon = ENGLISH) -> tuple[Line, ...]:
     """The chunk as one line, or as several of at most ``LINE_WORDS`` words and ``LINE_CHARS`` characters."""
-    pieces = list(_pieces(one_line(chunk.text)))
+    pieces = list(_pieces(one_line(chunk.text), lexicon))
     return tuple(
         Line(chunk, text, part=part, parts=len(pieces), glue=glue if part else "")
         for part, (glue, text) in enumerate(pieces)
     )
 
 
-def _pieces(text: str) -> Iterator[tuple[str, str]]:
+def _pieces(text: str, lexicon: Lexicon) -> Iterator[tuple[str, str]]:
     """Pairs of what stood before a piece and the piece."""
-    careful = list(split(text, LINE_WORDS)) if len(text) <= _CAREFUL_CHARS else []
+    careful = list(split(text, LINE_WORDS, lexicon)) if len(text) <= _CAREFUL_CHARS else []
     if "".join(glue + piece for glue, piece in careful) != text:
         careful = [("", text)]
     for glue, piece in careful:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from clearcall.scoring.lexicon import ENGLISH, Lexicon
 from clearcall.scoring.moves import How, Move, moves
 from clearcall.scoring.reduction import Reduction, reductions, written
 from clearcall.scoring.spoken import Word, words_of
@@ -43,9 +44,9 @@ class _Placed:
     opens: bool
 
 
-def project(source: str, answer: str) -> Projection:
+def project(source: str, answer: str, lexicon: Lexicon = ENGLISH) -> Projection:
     """The answer to ``source``, a turn as it was said, with the source's words only and with all that may not go."""
-    reduction, wrote = reductions(source), words_of(answer)
+    reduction, wrote = reductions(source, lexicon), words_of(answer)
     taken = moves(reduction, [word.form for word in wrote])
     placed: list[_Placed] = []
     for changed, group in groupby(taken, lambda move: move.how in (How.LOST, How.ADDED)):

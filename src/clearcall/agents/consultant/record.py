@@ -78,7 +78,7 @@ async def run_loop(
     async def clean(call: Sequence[Chunk]) -> list[Message]:
         async with places:
             ended = [message async for message in _call(consultant, judge, settings.window_words, call)]
-        log.info("call_cleaned", call_id=call[0].call_id, chunks=len(call), mode=settings.mode)
+        log.info("record.call_cleaned", call_id=call[0].call_id, chunks=len(call), mode=settings.mode)
         return ended
 
     ends = [message for ended in await asyncio.gather(*map(clean, calls)) for message in ended]

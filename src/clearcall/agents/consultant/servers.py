@@ -10,6 +10,7 @@ import structlog
 from clearcall.agents.consultant.backend import ModelError
 from clearcall.agents.consultant.breaker import Breaker, State
 from clearcall.agents.consultant.limits import Limit, Places
+from clearcall.agents.consultant.obedience import Obedience
 from clearcall.agents.protocol import Unavailable
 
 LONGEST_PAUSE = 20.0
@@ -37,7 +38,7 @@ class Passing(Exception):
 
 @dataclass(slots=True)
 class Server:
-    """One URL: its places, how many requests hold or want one, and whether it obeys grammars as far as is known.
+    """One URL: its places, how many requests hold or want one, and whether it holds its model to grammars.
 
     It asked not to be asked before ``paused_until``.
     """
@@ -45,8 +46,8 @@ class Server:
     url: str
     places: Places
     breaker: Breaker
+    grammars: Obedience
     load: int = 0
-    grammars: bool = True
     paused_until: float = float("-inf")
 
 
@@ -67,7 +68,12 @@ class Servers:
         self._clock = clock
         self._rng = rng
         self._all = [
-            Server(url.rstrip("/"), Places(Limit(in_flight, SLOW_SHARE * request_timeout)), Breaker(clock, rng))
+            Server(
+                url.rstrip("/"),
+                Places(Limit(in_flight, SLOW_SHARE * request_timeout)),
+                Breaker(clock, rng),
+                Obedience(clock),
+            )
             for url in urls
         ]
 
@@ -122,8 +128,8 @@ def _learn(server: Server, lived: bool | None, *, probe: bool) -> None:
     elif lived:
         server.breaker.succeeded()
         if before is not State.CLOSED:
-            log.info("model_server_back", url=server.url)
+            log.info("model_server.back", url=server.url)
     else:
         server.breaker.failed(probe=probe)
         if server.breaker.state is State.OPEN and before is not State.OPEN:
-            log.warning("model_server_left_alone", url=server.url, seconds=round(server.breaker.rests(), 1))
+            log.warning("model_server.left_alone", url=server.url, seconds=round(server.breaker.rests(), 1))

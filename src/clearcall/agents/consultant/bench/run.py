@@ -158,7 +158,7 @@ async def _quality(settings: Settings, name: str, turns: Sequence[GoldTurn], kep
     info = consultant.asker.backend.info(0)
     mode.model, mode.prompt = info.model, info.prompt_version
     _count(mode, loop, turns, settings.threshold)
-    log.info("bench_cleaned", mode=name, turns=len(turns), foreign=mode.first.foreign, corrections=mode.corrections)
+    log.info("bench.cleaned", mode=name, turns=len(turns), foreign=mode.first.foreign, corrections=mode.corrections)
     return mode
 
 
@@ -205,7 +205,7 @@ async def _speeds(settings: Settings, mode: Mode, turns: Sequence[GoldTurn], loa
             ours = partial(through, backend, chunks[:some], in_flight)
             theirs = partial(bare, client, settings.urls[0], bodies[:some], in_flight)
             speeds.append(await _by_turns(ours, theirs, rounds))
-            log.info("bench_speed", mode=mode.name, in_flight=in_flight, requests=some)
+            log.info("bench.speed", mode=mode.name, in_flight=in_flight, requests=some)
         mode.first_token_seconds = await first_tokens(client, settings.urls[0], bodies[:16])
     finally:
         await client.aclose()
