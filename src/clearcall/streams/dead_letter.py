@@ -11,7 +11,13 @@ from clearcall.streams.records import Record
 MOST_VALUE_BYTES = 600_000
 """Longer values are cut, and marked: in base64 they would not fit a message. Their place still tells where they are."""
 
+VALUE_BYTES = (MOST_VALUE_BYTES, 60_000, 0)
+"""How much of a value is kept: the next less where Kafka refuses the letter for its size, at last nothing of it."""
+
 MOST_HEADER_BYTES = 16_000
+_HEADER_BYTES = 16
+"""What a header takes beside its name and content, so that many empty ones count."""
+
 _MOST_KEY_BYTES = 4_000
 _MOST_DETAIL_CHARS = 1_000
 _MOST_ERRORS = 10
@@ -20,15 +26,26 @@ _MOST_LINK_CHARS = 400
 
 
 def dead_letter(
-    record: Record, *, stage: str, reason: str, detail: str, errors: Sequence[str] = (), died_at: float
+    record: Record,
+    *,
+    stage: str,
+    reason: str,
+    detail: str,
+    errors: Sequence[str] = (),
+    died_at: float,
+    value_bytes: int = MOST_VALUE_BYTES,
 ) -> DeadLetter:
-    """The dead letter of ``record``; ``errors`` are those of the attempts before, ``died_at`` is epoch seconds."""
-    kept = _shortened(record)
+    """The dead letter of ``record``; ``errors`` are those of the attempts before, ``died_at`` is epoch seconds.
+
+    At most ``value_bytes`` are kept of the value; where that is under ``MOST_VALUE_BYTES``, no headers and one error.
+    """
+    small = value_bytes < MOST_VALUE_BYTES
+    kept = _shortened(record, value_bytes, 0 if small else MOST_HEADER_BYTES)
     return DeadLetter(
         stage=stage,
         reason=reason,
         detail=_sendable(detail),
-        errors=tuple(map(_sendable, errors[-_MOST_ERRORS:])),
+        errors=tuple(map(_sendable, errors[-1 if small else -_MOST_ERRORS :])),
         topic=record.partition.topic,
         partition=record.partition.number,
         offset=record.offset,
@@ -52,18 +69,18 @@ def chain(error: BaseException) -> str:
     return " <- ".join(f"{type(one).__name__}: {one}"[:_MOST_LINK_CHARS] for one in found)
 
 
-def _shortened(record: Record) -> Record:
+def _shortened(record: Record, value_bytes: int, most_header_bytes: int) -> Record:
     """The record itself where it fits, else a part of it."""
     key, value = record.key or b"", record.value or b""
-    header_bytes = sum(len(name) + len(content or b"") for name, content in record.headers)
-    fits = len(value) <= MOST_VALUE_BYTES and len(key) <= _MOST_KEY_BYTES and header_bytes <= MOST_HEADER_BYTES
-    if fits:
+    header_bytes = sum(_HEADER_BYTES + len(name) + len(content or b"") for name, content in record.headers)
+    headers = record.headers if header_bytes <= most_header_bytes else ()
+    if len(value) <= value_bytes and len(key) <= _MOST_KEY_BYTES and len(headers) == len(record.headers):
         return record
     return replace(
         record,
         key=record.key and key[:_MOST_KEY_BYTES],
-        value=record.value and value[:MOST_VALUE_BYTES],
-        headers=record.headers if header_bytes <= MOST_HEADER_BYTES else (),
+        value=record.value and value[:value_bytes],
+        headers=headers,
     )
 
 

@@ -1,16 +1,16 @@
 """One batch to its end: handled and sent, or dead-lettered. What fails is tried again, and never just dropped."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
 from clearcall.agents.protocol import Agent, Poison, Unavailable, watch_life
-from clearcall.schemas import Headers, Outgoing, Oversize, Topic
+from clearcall.schemas import DecodeError, Headers, Outgoing, Oversize, Topic
 from clearcall.streams.counters import Counters
-from clearcall.streams.dead_letter import chain, dead_letter
+from clearcall.streams.dead_letter import VALUE_BYTES, chain, dead_letter
 from clearcall.streams.limit import Outcome, Tally
 from clearcall.streams.records import Record, Taken
 from clearcall.streams.retry import Abandoned, Patience
@@ -104,25 +104,50 @@ class Settling:
         self._counters.active_at = self._clock()
 
     async def bury(self, record: Record, reason: str, detail: str, errors: Sequence[str] = ()) -> None:
-        """Return when the dead letter of ``record`` is written; a dead letter itself is logged and counted only.
+        """Return when the dead letter of ``record`` is written.
+
+        A Kafka that is away is waited for. A letter that it refuses for its size is written again with less of the
+        message; one that it refuses at its smallest, and a dead letter itself, is logged and counted only.
 
         Raises:
             Abandoned: the assignment ended before it was written, or the limit of dead letters is reached.
         """
         if self.tally.reason is not None:
             await self._patience.hold()
-        place = {"topic": record.partition.topic, "partition": record.partition.number, "offset": record.offset}
+        place: dict[str, str | int] = {
+            "topic": record.partition.topic,
+            "partition": record.partition.number,
+            "offset": record.offset,
+        }
         if record.topic is Topic.DEAD_LETTERS:
-            self._counters.dropped += 1
-            log.error("dead_letter.dropped", stage=self._stage, reason=reason, **place)
+            self._drop(reason, place)
             return
-        letter = dead_letter(
-            record, stage=self._stage, reason=reason, detail=detail, errors=errors, died_at=self._now()
-        )
-        outgoing = Outgoing(Topic.DEAD_LETTERS, letter, Headers.parse(record.headers).traceparent)
-        await self._sender.send([self._sender.encode(outgoing)])
-        self._counters.died(reason)
-        log.warning("dead_letter.written", stage=self._stage, reason=reason, **place)
+        traceparent = Headers.parse(record.headers).traceparent
+        died_at = self._now()
+        for most in VALUE_BYTES:
+            letter = dead_letter(
+                record,
+                stage=self._stage,
+                reason=reason,
+                detail=detail,
+                errors=errors,
+                died_at=died_at,
+                value_bytes=most,
+            )
+            try:
+                await self._sender.send([self._sender.encode(Outgoing(Topic.DEAD_LETTERS, letter, traceparent))])
+            except DecodeError as error:
+                log.warning("dead_letter.refused", stage=self._stage, value_bytes=most, error=str(error), **place)
+            else:
+                self._counters.died(reason)
+                log.warning("dead_letter.written", stage=self._stage, reason=reason, **place)
+                return
+        self._drop(reason, place)
+
+    def _drop(self, reason: str, place: Mapping[str, str | int]) -> None:
+        """A letter that can never be stored: held back, it would hold up its partition for good."""
+        self._counters.dropped += 1
+        log.error("dead_letter.dropped", stage=self._stage, reason=reason, **place)
 
     async def _give_up(self, agent: Agent[Any], batch: Sequence[Taken], failure: _Failure) -> None:
         if len(batch) == 1:

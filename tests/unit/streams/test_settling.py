@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
+import pytest
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 from runtime_fakes import CHUNKS, bench, chunk, cleaned, echo, record, until
 
@@ -257,3 +258,42 @@ async def test_huge_headers_and_keys_do_not_keep_a_dead_letter_from_being_writte
     [letter] = letters(it)
     assert letter.truncated
     assert letter.record_headers == ()
+
+
+@pytest.mark.parametrize(("refusals", "kept"), [(1, 60_000), (2, 0)])
+async def test_a_dead_letter_that_kafka_refuses_for_its_size_is_written_with_less_of_the_message(
+    refusals: int, kept: int
+) -> None:
+    it = bench()
+    it.kafka.failures = [MessageSizeTooLargeError("too large")] * refusals
+    await run(it, record(0, value=b"?" * 500_000, headers=[("h", b"x")]))
+    [letter] = letters(it)
+    assert (letter.reason, letter.truncated, letter.record_headers) == ("not_json", True, ())
+    assert len(base64.b64decode(letter.record_value or "")) == kept
+    assert it.ordered.committable() == {CHUNKS: 1}
+
+
+async def test_a_dead_letter_that_kafka_refuses_at_its_smallest_is_counted_and_does_not_hold_up_what_follows() -> None:
+    it = bench(failing(Poison("bad", "no")))
+    it.kafka.failures = [MessageSizeTooLargeError("too large")] * 3
+    await run(it, record(0), record(1))
+    assert letters(it) == []
+    assert (it.counters.dropped, it.counters.dead_lettered) == (1, 0)
+    assert it.ordered.committable() == {CHUNKS: 2}
+
+
+async def test_a_smaller_dead_letter_too_is_never_acked_before_it_is_written() -> None:
+    it = bench()
+    it.kafka.failures = [MessageSizeTooLargeError("too large"), *[KafkaConnectionError("gone")] * 12]
+    await it.ordered.take(record(0, value=b"?" * 500_000))
+    await until(lambda: len(it.time.slept) == 10)
+    assert it.ordered.committable() == {CHUNKS: 0}
+    await until(lambda: it.counters.finished == 1)
+    assert len(letters(it)) == 1
+
+
+async def test_a_hundred_thousand_empty_headers_do_not_keep_a_dead_letter_from_being_written() -> None:
+    it = bench()
+    await run(it, record(0, value=b"?", headers=[("", None)] * 100_000))
+    [letter] = letters(it)
+    assert (letter.truncated, letter.record_headers) == (True, ())
