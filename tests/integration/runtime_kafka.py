@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import SECRETS, Settings
@@ -55,6 +55,13 @@ async def read(settings: Settings, topic: Topic, *, wait_for: Any, seconds: floa
     finally:
         await consumer.stop()
     return found
+
+
+async def written(settings: Settings, topic: Topic) -> int:
+    """How many messages were ever written to ``topic``."""
+    async with AIOKafkaConsumer(**client_arguments(settings)) as consumer:
+        places = [TopicPartition(settings.topic_prefix + topic, number) for number in range(settings.partitions)]
+        return sum((await consumer.end_offsets(places)).values())
 
 
 async def drafts(settings: Settings, wanted: Sequence[Chunk], seconds: float = 60) -> list[Draft]:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -12,16 +13,17 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientError, ClientSession
 from aiokafka import AIOKafkaConsumer
-from runtime_kafka import chunks, dead_letters, drafts, environment, write
+from runtime_kafka import chunks, drafts, environment, write, written
 
 from clearcall.infra.kafka.apache import ApacheKafka
 from clearcall.infra.kafka.errors import NoBroker
 from clearcall.infra.kafka.ports import free_ports
 from clearcall.infra.settings import Settings
-from clearcall.schemas import Chunk, Topic
+from clearcall.schemas import Chunk, Status, Topic, encode
 from clearcall.streams.last_resort import EXIT_STALLED
 from clearcall.streams.topics import create_topics, delete_topics
 from clearcall.streams.worker import EXIT_DEAD_LETTERS, EXIT_FAILED, EXIT_STOPPED
+from clickhouse_samples import chunk, cleaned
 
 pytestmark = pytest.mark.integration
 
@@ -48,10 +50,11 @@ def own_kafka() -> Iterator[ApacheKafka]:
 
 
 @asynccontextmanager
-async def worker(settings: Settings) -> AsyncIterator[asyncio.subprocess.Process]:
+async def worker(settings: Settings, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A worker of the stage that echoes, or what else Python is given."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        str(Path(__file__).with_name("echo_agent.py")),
+        *(arguments or (str(Path(__file__).with_name("echo_agent.py")),)),
         env=os.environ | environment(settings),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -144,8 +147,7 @@ async def test_a_bad_deploy_leaves_its_messages_on_the_topic_and_ends_the_worker
         code, said = await end_of(process)
     assert code == EXIT_DEAD_LETTERS
     assert "messages in a row failed" in said
-    letters = await dead_letters(impatient, 1)
-    assert len(letters) < 50
+    assert await written(impatient, Topic.DEAD_LETTERS) == 0
 
 
 @pytest.mark.parametrize("silent", [True, False], ids=["silent", "dead"])
@@ -164,6 +166,27 @@ async def test_a_worker_that_is_stopped_while_kafka_is_away_ends_with_zero_withi
             process.send_signal(signal.SIGTERM)
             output, _ = await asyncio.wait_for(process.communicate(), 90)
     assert process.returncode == EXIT_STOPPED, output.decode()
+
+
+async def test_a_worker_that_is_stopped_while_the_database_answers_nothing_ends_in_time_and_says_why(
+    settings: Settings,
+) -> None:
+    """What it could not store is not acked."""
+    with socket.create_server(("127.0.0.1", 0)) as database:
+        database.setblocking(False)
+        dsn = f"http://127.0.0.1:{database.getsockname()[1]}/calls"
+        settings = settings.model_copy(update={"stop_timeout": 8.0, "session_timeout": 6.0, "db": dsn})
+        await create_topics(settings)
+        await write(settings, Topic.CLEANED, [(b"a", encode(cleaned(chunk("hello"), Status.CLEAN, [])), [])])
+        async with worker(settings, "-m", "clearcall", "worker", "--stage", "sink") as process:
+            async with asyncio.timeout(60):
+                connection, _ = await asyncio.get_running_loop().sock_accept(database)
+            with connection:
+                process.send_signal(signal.SIGTERM)
+                output, _ = await asyncio.wait_for(process.communicate(), 60)
+    assert process.returncode == EXIT_STOPPED, output.decode()
+    assert "insert.abandoned" in output.decode()
+    await delete_topics(settings)
 
 
 async def test_a_worker_whose_web_port_is_taken_says_so(impatient: Settings) -> None:

@@ -50,7 +50,15 @@ class Sink:
             Poison: the engine can never take these rows, or a message has no table.
             Unavailable: the database is away or not migrated.
         """
-        await self._on_thread(lambda: self._store([incoming.message for incoming in batch]))
+        try:
+            await self._on_thread(lambda: self._store([incoming.message for incoming in batch]))
+        except asyncio.CancelledError:
+            log.warning(
+                "insert.abandoned",
+                messages=len(batch),
+                reason="the worker gives up its partitions before the database has answered; all is delivered again",
+            )
+            raise
         return ()
 
     async def close(self) -> None:

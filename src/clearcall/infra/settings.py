@@ -110,12 +110,16 @@ class Settings(BaseSettings):
     batch_rows: Count = Field(10_000, description="the sink inserts at this many messages")
     batch_bytes: Count = Field(33_554_432, description="or this many bytes of them")
     batch_seconds: Seconds = Field(1.0, description="or this many seconds after the first")
-    drain_timeout: Seconds = Field(20.0, description="seconds to finish work in flight on a rebalance")
+    # A group forms anew only when all its workers have drained, so a death is healed after session_timeout and this.
+    # What a model needs longer for is asked again by the next worker.
+    drain_timeout: Seconds = Field(5.0, description="seconds to finish work in flight on a rebalance")
     stop_timeout: Seconds = Field(25.0, description="seconds from SIGTERM to the end; under the orchestrator's 30")
     stall_timeout: Seconds = Field(
         300.0, description="seconds without assignment or progress until the worker exits; over request_timeout"
     )
-    session_timeout: Seconds = Field(10.0, description="seconds until a dead worker's partitions move")
+    # 6 is the least that a broker takes unless it is told otherwise. A worker that is frozen for longer, by its host or
+    # by swapping, loses its partitions and does again what it had under way; a larger value heals a death later.
+    session_timeout: Seconds = Field(6.0, description="seconds until a dead worker's partitions move")
 
     # What is seen
     web_port: Annotated[int, Field(ge=0, le=65_535)] = Field(

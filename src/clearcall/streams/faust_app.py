@@ -44,6 +44,11 @@ _SEND_SECONDS = 30.0
 
 _REQUEST_SECONDS = 90.0
 
+_HEARTBEAT_SECONDS = 1.0
+"""By its heartbeat a worker learns that its group forms anew: it adds to every hand-over. At most a third of the
+session timeout, so that two lost heartbeats end nothing. They come from Faust's consumer thread, which needs the
+interpreter for a moment and the event loop not at all: a handler that blocks the loop does not miss them."""
+
 _REBALANCE_SLACK_SECONDS = 10.0
 """More than the drain needs, so that a worker is back in its group before Kafka gives up on it."""
 
@@ -97,7 +102,7 @@ class StageApp(faust.App):
             broker_max_poll_interval=_POLL_INTERVAL_SECONDS,
             broker_request_timeout=max(_REQUEST_SECONDS, settings.session_timeout + 1),
             broker_session_timeout=settings.session_timeout,
-            broker_heartbeat_interval=settings.session_timeout / 3,
+            broker_heartbeat_interval=min(_HEARTBEAT_SECONDS, settings.session_timeout / 3),
             broker_rebalance_timeout=settings.drain_timeout + _REBALANCE_SLACK_SECONDS,
             stream_wait_empty=False,
             stream_buffer_maxsize=_BUFFERED_EVENTS,

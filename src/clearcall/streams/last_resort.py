@@ -53,12 +53,14 @@ class LoopGuard:
                 return
 
 
-def exit_after(seconds: float) -> None:
-    """End the process if it is still there after ``seconds``: what is not acked is delivered again."""
+def exit_after(seconds: float, code: Callable[[], int] = lambda: EXIT_TOO_SLOW) -> None:
+    """End the process with ``code()`` if it is still there after ``seconds``: what is not acked is delivered again."""
 
     def leave() -> None:
-        log.critical("worker.too_slow", reason=f"stopping took more than {seconds:.0f} s")
-        os._exit(EXIT_TOO_SLOW)
+        found = code()
+        tell = log.critical if found else log.warning
+        tell("worker.too_slow", reason=f"stopping took more than {seconds:.0f} s", exit_code=found)
+        os._exit(found)
 
     _later(seconds, leave)
 

@@ -16,6 +16,9 @@ class DeadLetterLimit:
     and the version before takes them up. What a sender does wrong is another matter: one that sends rubbish must not
     stop the calls of everyone else, however much it sends, so unreadable messages are judged apart and mildly.
 
+    It counts from zero after each start, so an orchestrator that starts a stopped worker at once lets it try again:
+    until something was handled no unexpected failure becomes a dead letter, for up to a minute (see ``settling``).
+
     Args:
         run: unexpected failures in a row, no message succeeding in between. 50: with one message in ten failing by
             itself a run of 50 happens once in 10^50 messages; a bad deploy is there within seconds. A message
@@ -63,11 +66,14 @@ class Tally:
         self._handled = _Window(limit.window)
         self._arrived = _Window(limit.unreadable_window)
         self.reason: str | None = None
+        self.proven = False
+        """Something was handled since the start: this version can do it."""
 
     def ended(self, outcome: Outcome, messages: int = 1) -> None:
         """Messages that an agent was given came to their end."""
         if outcome is Outcome.HANDLED:
             self._run = 0
+            self.proven = True
         elif outcome is Outcome.FAILED:
             self._run += messages
         for _ in range(min(messages, self._limit.window)):

@@ -1,12 +1,12 @@
 """A stage put together: its agents, the ordered runtime, the Faust app and the watchdog."""
 
-import asyncio
 import random
 from collections.abc import Callable
 
 import structlog
 
 from clearcall.infra.settings import Settings
+from clearcall.streams.bounded import ended_within
 from clearcall.streams.counters import Counters
 from clearcall.streams.faust_app import StageApp
 from clearcall.streams.in_batches import InBatches
@@ -88,6 +88,8 @@ class RunningStage:
         self.ordered.steer(self.app)
         self.app.consume(stage.topics, settings.topic_prefix)
         self._watchdog = Watchdog(settings.stall_timeout)
+        self.settled = False
+        """Stopped as far as messages are concerned: finished and committed, or given up to be delivered again."""
 
     def is_member(self) -> bool:
         """The stage is in its group and no rebalance is under way."""
@@ -145,13 +147,10 @@ class RunningStage:
         self.ordered.close()
         if self.app.consumes:
             await self.app.settle_down(drain_timeout, leave_timeout)
-        try:
-            await asyncio.wait_for(self.app.stop(), leave_timeout)
-        except TimeoutError:
+        self.settled = True
+        if not await ended_within(leave_timeout, self.app.stop()):
             log.warning("stage.left_behind", stage=self.name, after_seconds=leave_timeout)
-        try:
-            await asyncio.wait_for(self._agents.close(), leave_timeout)
-        except TimeoutError:
+        if not await ended_within(leave_timeout, self._agents.close()):
             log.warning("agents.left_behind", stage=self.name, after_seconds=leave_timeout)
         counters = self.counters
         log.info("stage.stopped", stage=self.name, finished=counters.finished, dead_lettered=counters.dead_lettered)

@@ -18,6 +18,13 @@ from clearcall.streams.sending import Encoded, Sender
 
 log = structlog.get_logger()
 
+_UNPROVEN_SECONDS = 60.0
+"""For which a process that has not handled anything yet holds back the dead letters of unexpected failures, from the
+first one on. The limit counts from zero after each start: a bad deploy that is started again and again would write
+nearly a whole run of letters each time. Held back, none is written where enough calls fail at once to reach the limit,
+else at most a run of them a minute. A version that works has handled something within a moment; where the only
+message that waits is bad, that one waits this long."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
@@ -57,6 +64,7 @@ class Settling:
         self._retries = retries
         self._clock = clock
         self._now = now
+        self._unproven_until: float | None = None
 
     async def settle(self, agent: Agent[Any], batch: Sequence[Taken]) -> None:
         """Return when the batch may be acked.
@@ -152,11 +160,25 @@ class Settling:
     async def _give_up(self, agent: Agent[Any], batch: Sequence[Taken], failure: _Failure) -> None:
         if len(batch) == 1:
             self.tally.ended(failure.outcome)
+            if failure.outcome is Outcome.FAILED:
+                await self._hold_unproven()
             await self.bury(batch[0].record, failure.reason, failure.detail, failure.errors)
             return
         middle = len(batch) // 2
         await self.settle(agent, batch[:middle])
         await self.settle(agent, batch[middle:])
+
+    async def _hold_unproven(self) -> None:
+        """Return when the failure may be the message's own, or the limit is reached.
+
+        Raises:
+            Abandoned: the assignment ended before.
+        """
+        if self._unproven_until is None:
+            self._unproven_until = self._clock() + _UNPROVEN_SECONDS
+        while not self.tally.proven and self.tally.reason is None and self._clock() < self._unproven_until:
+            self._alive()
+            await self._patience.wait(1)
 
     def _encoded(self, batch: Sequence[Taken], outgoing: Sequence[Outgoing]) -> list[Encoded]:
         traceparent = batch[-1].incoming.headers.traceparent

@@ -9,9 +9,10 @@ import structlog
 from aiokafka.errors import KafkaError
 
 from clearcall.infra.settings import Settings
+from clearcall.streams.bounded import cancel
 from clearcall.streams.faust_logging import into_structlog
 from clearcall.streams.health import Health
-from clearcall.streams.last_resort import EXIT_STALLED, LoopGuard, exit_after, exit_with
+from clearcall.streams.last_resort import EXIT_STALLED, EXIT_TOO_SLOW, LoopGuard, exit_after, exit_with
 from clearcall.streams.running_stage import RunningStage, StageFailed, StageStalled, TooManyDeadLetters
 from clearcall.streams.signals import on_signal
 from clearcall.streams.stages import Stage, build_agents, chosen
@@ -30,12 +31,18 @@ _LEAVE_SHARE = 0.1
 """Of the stop timeout, each for the last commit, for leaving the group and for closing: enough where Kafka is away."""
 
 
+_CANCEL_SECONDS = 1.0
+"""For what is cancelled at the start to end; a client that goes on connecting is left behind."""
+
+
 async def run_worker(stages: Sequence[str | Stage], settings: Settings) -> int:
     """Run until SIGTERM or SIGINT; returns the exit code.
 
     0 after a signal, 1 where a stage crashed or could not start, 3 where a watchdog ended it, 5 where the limit of
-    dead letters is reached; the process ends itself with 4 where stopping takes longer than
-    ``settings.stop_timeout``, and with 3 where the event loop is blocked.
+    dead letters is reached; with 3, too, the process ends itself where the event loop is blocked.
+
+    A process that is still there ``settings.stop_timeout`` after a signal ends itself: with 0 where all stages have
+    finished or given up what ran and only connections do not close, else with 4.
 
     Raises:
         UnknownStage: there is no such stage.
@@ -44,28 +51,36 @@ async def run_worker(stages: Sequence[str | Stage], settings: Settings) -> int:
 
     def stop(name: str) -> None:
         log.info("worker.signal", signal=name)
-        exit_after(settings.stop_timeout)
+        exit_after(settings.stop_timeout, lambda: EXIT_STOPPED if all(map(_settled, stages_here)) else EXIT_TOO_SLOW)
         stopping.set()
+
+    def built(stages: tuple[RunningStage, ...]) -> None:
+        health.watch(stages)
+        stages_here.extend(stages)
 
     guard = LoopGuard(settings.stall_timeout)
     health = Health()
+    stages_here: list[RunningStage] = []
     code = EXIT_STOPPED
     with on_signal(stop):
         guard.start()
         try:
             async with (
                 served(settings, health),
-                running(stages, settings, until=stopping, pulse=guard.beat, built=health.watch),
+                running(stages, settings, until=stopping, pulse=guard.beat, built=built),
             ):
                 await stopping.wait()
         except (StageFailed, PortTaken) as failure:
-            exit_after(settings.stop_timeout)
             log.critical("worker.failed", reason=str(failure))
             code = _exit_code(failure)
         finally:
             guard.stop()
     exit_with(code)
     return code
+
+
+def _settled(stage: RunningStage) -> bool:
+    return stage.settled
 
 
 def _exit_code(failure: Exception) -> int:
@@ -155,9 +170,7 @@ async def _unless(over: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
         if working in done:
             await working
     finally:
-        working.cancel()
-        ended.cancel()
-        await asyncio.gather(working, ended, return_exceptions=True)
+        await cancel((working, ended), _CANCEL_SECONDS)
 
 
 async def _start(stages: Sequence[RunningStage], until: asyncio.Event) -> None:
@@ -171,9 +184,7 @@ async def _start(stages: Sequence[RunningStage], until: asyncio.Event) -> None:
             for task in done:
                 await task
     finally:
-        for task in (*pending, ended):
-            task.cancel()
-        await asyncio.gather(*pending, ended, return_exceptions=True)
+        await cancel((*pending, ended), _CANCEL_SECONDS)
 
 
 async def _stop(stages: Sequence[RunningStage], seconds: float, pulse: Callable[[], None]) -> None:

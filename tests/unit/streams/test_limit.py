@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from runtime_fakes import Bench, bench, chunk, echo, record, until
+from runtime_fakes import CHUNKS, Bench, bench, chunk, echo, record, until
 
 from clearcall.agents.protocol import Poison
 from clearcall.infra.settings import Settings
@@ -50,6 +50,55 @@ async def test_a_bad_deploy_is_stopped_after_a_run_of_failures_and_the_rest_stay
     assert max(it.ordered.committable().values()) <= 49
     feeding.cancel()
     await it.ordered.drain(60)
+
+
+async def test_a_bad_deploy_writes_no_dead_letter_where_enough_calls_wait_to_show_it() -> None:
+    it = bench(broken, retries=0, in_flight=100, limit_of_letters=LIMIT)
+    feeding = await feed(it, 10_000)
+    await until(lambda: it.ordered.tally.reason is not None)
+    for _ in range(1000):
+        await asyncio.sleep(0)
+    assert it.counters.dead_lettered == 0
+    assert it.ordered.committable() == {CHUNKS: 0}
+    feeding.cancel()
+    await it.ordered.drain(60)
+
+
+async def test_a_failure_before_anything_was_handled_waits_for_a_minute_at_most() -> None:
+    it = bench(broken, retries=0, limit_of_letters=LIMIT)
+    began = it.time.now
+    await it.ordered.take(record(0))
+    await until(lambda: it.time.now > began + 50)
+    assert it.counters.dead_lettered == 0
+    assert it.counters.active_at > began + 40  # it waits on purpose, and is not stuck
+    await until(lambda: it.counters.dead_lettered == 1)
+    await it.ordered.take(record(1))
+    await until(lambda: it.counters.dead_lettered == 2)
+    assert it.time.now < began + 70
+
+
+async def test_a_failure_is_let_go_as_soon_as_another_call_was_handled() -> None:
+    async def picky(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        if batch[0].message.call_id == "bad":
+            raise ValueError("of its own")
+        return await echo(batch)
+
+    it = bench(picky, retries=0, limit_of_letters=LIMIT)
+    began = it.time.now
+    await it.ordered.take(record(0, chunk("bad")))
+    await it.ordered.take(record(1, chunk("good")))
+    await until(lambda: it.counters.finished == 2)
+    assert it.counters.dead_lettered == 1
+    assert it.time.now < began + 2
+
+
+async def test_a_failure_that_is_held_back_is_given_up_when_the_assignment_ends() -> None:
+    it = bench(broken, retries=0, limit_of_letters=LIMIT)
+    await it.ordered.take(record(0))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    await it.ordered.drain(60)
+    assert (it.kafka.sent, it.ordered.committable()) == ([], {CHUNKS: 0})
 
 
 async def test_refusals_alone_stop_by_their_share_and_not_by_their_run() -> None:
