@@ -59,6 +59,11 @@ class Rows:
         found = self._database.rows("SELECT DISTINCT call_id, chunk_id FROM cleaned")
         return {f"{row['call_id']}/{row['chunk_id']}" for row in found}
 
+    def unmerged(self) -> int:
+        """Rows of ``cleaned`` beyond the first of their chunk that the engine has not merged away yet."""
+        [found] = self._database.rows("SELECT count() - uniqExact(call_id, chunk_id) AS n FROM cleaned")
+        return int(found["n"])
+
     def statuses(self) -> dict[str, int]:
         """How many chunks ended in which way."""
         found = self._database.rows("SELECT status, count() AS n FROM cleaned FINAL GROUP BY status ORDER BY status")

@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from chaos_database import Rows
 from chaos_traffic import Place
-from chaos_verify import Evidence, Letter, Step
+from chaos_verify import End, Evidence, Letter, Step
 from chaos_workers import STAGES
 
 from clearcall.infra.settings import Settings
@@ -27,6 +27,11 @@ from clearcall.schemas import (
 from clearcall.streams.stages import STAGES as KNOWN
 
 M = TypeVar("M", bound=Message)
+
+_ENDS = """
+SELECT concat(call_id, '/', toString(chunk_id)) AS chunk, text, status, toUnixTimestamp64Milli(cleaned_at) AS at
+FROM cleaned
+"""
 
 
 @dataclass(frozen=True)
@@ -72,8 +77,11 @@ class Reader:
             # a correction without a readable header ends the loop, so that it must count as one too many
             corrections=[_step(one, 99 if iteration is None else iteration) for one, iteration in corrections],
             cleaned=[(one.chunk.call_id, one.chunk.chunk_id, len(one.attempts)) for one, _ in cleaned],
+            ends=[_end(one) for one, _ in cleaned],
             letters=letters,
             cleaned_rows=stored.cleaned,
+            unmerged=stored.unmerged,
+            current=stored.current,
             evaluation_rows=stored.evaluations,
             fragment_rows=stored.fragments,
             letter_rows=stored.letters,
@@ -110,6 +118,8 @@ async def behind(settings: Settings) -> dict[str, int]:
 @dataclass(frozen=True)
 class _Stored:
     cleaned: Sequence[tuple[str, int, str]]
+    unmerged: Sequence[End]
+    current: Sequence[End]
     evaluations: Sequence[Step]
     fragments: Sequence[tuple[str, int, int, int]]
     letters: Sequence[Letter]
@@ -118,6 +128,8 @@ class _Stored:
 def _stored(rows: Rows, prefix: str) -> _Stored:
     return _Stored(
         cleaned=[tuple(row.values()) for row in rows.read("SELECT call_id, chunk_id, source_text FROM cleaned FINAL")],
+        unmerged=[tuple(row.values()) for row in rows.read(_ENDS)],
+        current=[tuple(row.values()) for row in rows.read(f"{_ENDS} FINAL")],
         evaluations=[
             tuple(row.values()) for row in rows.read("SELECT call_id, chunk_id, iteration FROM evaluations FINAL")
         ],
@@ -130,6 +142,10 @@ def _stored(rows: Rows, prefix: str) -> _Stored:
             for row in rows.read("SELECT topic, partition, offset, stage FROM dead_letters FINAL")
         ],
     )
+
+
+def _end(cleaned: Cleaned) -> End:
+    return cleaned.message_id, cleaned.text, str(cleaned.status), round(cleaned.cleaned_at * 1000)
 
 
 def _step(message: Draft | Evaluation | Correction, iteration: int) -> Step:

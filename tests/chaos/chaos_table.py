@@ -68,6 +68,10 @@ class Run:
             "doubled": self.verdict.doubled,
             "poison, each one dead letter": self.verdict.poison,
             **{f"redelivered: {topic}": number for topic, number in self.verdict.redelivered.items()},
+            "chunks cleaned more than once with different texts": self.verdict.said_otherwise,
+            "rows beyond one a chunk without FINAL, at most and at the end": (
+                f"{self.seen.most_unmerged}, {self.verdict.unmerged}"
+            ),
             "longest stall of a partition, cleaned (s)": _stall(self, self.seen.cleaned),
             "longest stall of a partition, database (s)": _stall(self, self.seen.stored),
             "chunk to row, median (s)": round(statistics.median(waits), 1) if waits else None,

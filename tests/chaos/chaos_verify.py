@@ -23,6 +23,10 @@ Letter = tuple[str, int, int, str]
 """Topic without prefix, partition, offset, stage."""
 
 
+End = tuple[str, str, str, int]
+"""A chunk as it was delivered: its id, its text, its status, and when, in milliseconds of the worker's clock."""
+
+
 @dataclass
 class Evidence:
     """All that is there at the end. Topics in the order of their partitions, tables as ``FINAL`` gives them."""
@@ -33,9 +37,15 @@ class Evidence:
     corrections: Sequence[Step] = ()
     cleaned: Sequence[tuple[str, int, int]] = ()
     """Call, chunk number, attempts."""
+    ends: Sequence[End] = ()
+    """The same messages, by what they say."""
     letters: Sequence[Letter] = ()
     cleaned_rows: Sequence[tuple[str, int, str]] = ()
     """Call, chunk number, source text."""
+    unmerged: Sequence[End] = ()
+    """The rows of ``cleaned`` without ``FINAL``: what a reader sees who forgets it."""
+    current: Sequence[End] = ()
+    """The rows of ``cleaned`` as ``FINAL`` gives them."""
     evaluation_rows: Sequence[Step] = ()
     fragment_rows: Sequence[tuple[str, int, int, int]] = ()
     letter_rows: Sequence[Letter] = ()
@@ -52,6 +62,10 @@ class Verdict:
     lost: int
     doubled: int
     redelivered: Mapping[str, int]
+    said_otherwise: int
+    """Chunks that were cleaned more than once, and not each time with the same text."""
+    unmerged: int
+    """Rows of ``cleaned`` that were there beside the current one of their chunk."""
     poison: int
     faults: Sequence[str]
 
@@ -73,6 +87,8 @@ def verdict(sent: Sent, found: Evidence) -> Verdict:
         *_some("ids have more than one row", doubled),
         *_some("rows in cleaned that nobody sent", rows.keys() - wanted),
         *_some("rows in cleaned with another text", _other_text(sent, found)),
+        *_some("rows in cleaned that say what no message says", set(found.unmerged) - set(found.ends)),
+        *_some("rows in cleaned are not the last that was delivered", _outdated(found)),
         *_some(
             "chunks are not on the topic cleaned", wanted - {f"{call}/{number}" for call, number, _ in found.cleaned}
         ),
@@ -95,7 +111,16 @@ def verdict(sent: Sent, found: Evidence) -> Verdict:
         "cleaned": _repeats((call, number) for call, number, _ in found.cleaned),
         "dead letters": _repeats(found.letters),
     }
-    return Verdict(len(wanted), len(lost), len(doubled), redelivered, len(sent.poison), faults)
+    return Verdict(
+        chunks=len(wanted),
+        lost=len(lost),
+        doubled=len(doubled),
+        redelivered=redelivered,
+        said_otherwise=_repeats(chunk for chunk, _ in {(end[0], end[1]) for end in found.ends}),
+        unmerged=len(found.unmerged) - len(found.current),
+        poison=len(sent.poison),
+        faults=faults,
+    )
 
 
 def out_of_order(steps: Iterable[Step]) -> list[str]:
@@ -129,6 +154,14 @@ def _other_text(sent: Sent, found: Evidence) -> list[str]:
         for call, number, text in found.cleaned_rows
         if sent.texts.get(f"{call}/{number}", text) != text
     ]
+
+
+def _outdated(found: Evidence) -> list[End]:
+    """Of two texts of a chunk the later one is the current one: it may have been asked for and scored again."""
+    latest: dict[str, int] = {}
+    for chunk, *_, at in found.ends:
+        latest[chunk] = max(at, latest.get(chunk, at))
+    return [row for row in found.current if row[3] < latest.get(row[0], row[3])]
 
 
 def _above(found: Evidence) -> list[Step]:

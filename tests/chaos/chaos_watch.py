@@ -20,6 +20,8 @@ class Seen:
 
     cleaned: dict[str, float] = field(default_factory=dict)
     stored: dict[str, float] = field(default_factory=dict)
+    most_unmerged: int = 0
+    """The most rows at a time that a reader without ``FINAL`` would have seen beyond one a chunk."""
 
 
 class Watch:
@@ -58,6 +60,7 @@ class Watch:
         while True:
             for message_id in await asyncio.to_thread(self._rows.stored):
                 self.seen.stored.setdefault(message_id, now())
+            self.seen.most_unmerged = max(self.seen.most_unmerged, await asyncio.to_thread(self._rows.unmerged))
             await asyncio.sleep(_LOOK_SECONDS)
 
 

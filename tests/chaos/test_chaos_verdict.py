@@ -11,6 +11,7 @@ from chaos_watch import longest_stall, moves_again, recovery
 
 POISON = ("transcripts.chunks", 2, 17)
 LETTER = (*POISON, "consultant")
+ENDS = [("a/0", "X", "clean", 5), ("a/1", "Z", "clean", 6), ("a/1", "Y", "corrected", 7), ("b/0", "", "clean", 5)]
 SENT = Sent(texts={"a/0": "x", "a/1": "y", "b/0": "um"}, poison={POISON})
 GOOD = Evidence(
     drafts=[("a", 0, 0), ("a", 1, 0), ("b", 0, 0), ("a", 1, 1)],
@@ -19,6 +20,9 @@ GOOD = Evidence(
     cleaned=[("a", 0, 1), ("b", 0, 0), ("a", 1, 2)],
     letters=[LETTER],
     cleaned_rows=[("a", 0, "x"), ("a", 1, "y"), ("b", 0, "um")],
+    ends=ENDS,
+    unmerged=[*ENDS, ENDS[1]],
+    current=[ENDS[0], ENDS[2], ENDS[3]],
     evaluation_rows=[("a", 0, 0), ("a", 1, 0), ("a", 1, 1)],
     fragment_rows=[("a", 0, 0, 0), ("a", 1, 0, 0), ("a", 1, 1, 0)],
     letter_rows=[LETTER],
@@ -41,6 +45,11 @@ def test_a_redelivery_is_counted_and_is_no_fault() -> None:
     assert (found.redelivered["cleaned"], found.redelivered["dead letters"]) == (1, 1)
 
 
+def test_texts_that_differ_and_rows_that_are_not_merged_yet_are_counted_and_no_fault() -> None:
+    found = judged()
+    assert (found.said_otherwise, found.unmerged) == (1, 2)
+
+
 def test_a_chunk_without_a_row_is_lost() -> None:
     found = judged(cleaned_rows=GOOD.cleaned_rows[1:])
     assert (found.lost, found.faults[0]) == (1, "1 chunks have no row in cleaned: a/0")
@@ -57,6 +66,8 @@ def test_a_second_row_of_an_id_is_doubled(table: str) -> None:
     [
         ({"cleaned_rows": [*GOOD.cleaned_rows, ("c", 0, "z")]}, "nobody sent"),
         ({"cleaned_rows": [("a", 0, "y"), *GOOD.cleaned_rows[1:]]}, "another text"),
+        ({"unmerged": [*ENDS, ("a/0", "W", "clean", 4)]}, "say what no message says"),
+        ({"current": [ENDS[0], ENDS[1], ENDS[3]]}, "1 rows in cleaned are not the last that was delivered"),
         ({"cleaned": GOOD.cleaned[1:]}, "not on the topic cleaned"),
         ({"cleaned": [*GOOD.cleaned, ("a", 0, 4)]}, "above the bound"),
         ({"evaluation_rows": GOOD.evaluation_rows[1:]}, "evaluations have no row"),
