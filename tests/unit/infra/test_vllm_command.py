@@ -7,10 +7,12 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from clearcall.infra.vllm import (
     GPUS,
+    VERSION,
     DoesNotFit,
     GpuName,
     Load,
@@ -24,6 +26,17 @@ from clearcall.streams.cli import app
 HOME = Path(os.environ.get("LOCAL_VLLM_HOME", "~/.cache/local-vllm")).expanduser()
 SOURCE = next(HOME.glob("venv/lib/python3*/site-packages/vllm"), None)
 SMALL, MIDDLE = "Qwen/Qwen2.5-1.5B-Instruct", "Qwen/Qwen2.5-14B-Instruct"
+
+
+KNOWN = Path(__file__).with_name("vllm_flags.txt")
+COMPOSE = Path(__file__).parents[3] / "docker-compose.kafka.yml"
+
+
+def known_flags() -> set[str]:
+    """The flags of the pinned release; how they were found is said in the file."""
+    head, *lines = KNOWN.read_text("utf-8").splitlines()
+    assert f"vLLM {VERSION}" in head
+    return {line for line in lines if line.startswith("--")}
 
 
 def flags_of(command: ServeCommand) -> dict[str, str]:
@@ -45,6 +58,28 @@ def test_every_flag_and_its_fields_exist_in_the_installed_vllm(gpu: GpuName, spe
             assert f'"{name}"' in engine or re.search(rf"^\s+{field}: ", engine + front, re.MULTILINE), flag.name
             if flag.value.startswith("{"):
                 assert all(re.search(rf"^    {key}: ", configs, re.MULTILINE) for key in json.loads(flag.value))
+
+
+@pytest.mark.parametrize("gpu", GpuName)
+@pytest.mark.parametrize("speculation", Speculation)
+@pytest.mark.parametrize("load", Load)
+def test_every_printed_flag_is_one_of_the_pinned_release(gpu: GpuName, speculation: Speculation, load: Load) -> None:
+    for model in (SMALL, MIDDLE):
+        command = serve_command(gpu, model, gpus=2, load=load, speculation=speculation, tool_parser="hermes")
+        assert flags_of(command).keys() <= known_flags()
+
+
+def test_the_compose_file_has_the_same_release_and_only_its_flags() -> None:
+    service = yaml.safe_load(COMPOSE.read_text("utf-8"))["services"]["vllm"]
+    assert service["image"] == f"vllm/vllm-openai:v{VERSION}"
+    given = [flag.partition("=")[0] for flag in service["command"] if flag.startswith("--")]
+    assert given
+    assert set(given) <= known_flags()
+
+
+def test_a_parser_of_tool_calls_is_named_only_where_it_is_asked_for() -> None:
+    assert "--tool-call-parser" not in flags_of(serve_command(GpuName.L4, SMALL))
+    assert flags_of(serve_command(GpuName.L4, SMALL, tool_parser="hermes"))["--tool-call-parser"] == "hermes"
 
 
 @pytest.mark.parametrize("gpu", GpuName)

@@ -30,11 +30,17 @@ def command(
     shared_memory: Annotated[
         bool, typer.Option("--shared-memory", help="One call's tokens may be kept to guess another's.")
     ] = False,
+    tool_parser: Annotated[
+        str, typer.Option("--tool-parser", help="Of tool calls, for the evaluator agent: hermes for Qwen.")
+    ] = "",
     port: Annotated[int, typer.Option("--port", min=1, max=65_535, help="Where it listens.")] = 8000,
 ) -> None:
     """Print the vllm serve command for a GPU, with the reason for each flag; the output is a shell script.
 
-    Example: [bold]clearcall vllm command --gpu l4 --model Qwen/Qwen2.5-7B-Instruct[/]
+    Examples:
+    [bold]clearcall vllm command --gpu l4 --model Qwen/Qwen2.5-7B-Instruct[/]
+
+    [bold]clearcall vllm command --gpu l4 --model Qwen/Qwen2.5-1.5B-Instruct --tool-parser hermes --port 8001[/]
     """
     try:
         made = serve_command(
@@ -45,6 +51,7 @@ def command(
             load=load,
             speculation=speculation,
             shared_memory=shared_memory,
+            tool_parser=tool_parser,
             port=port,
         )
     except DoesNotFit as error:
