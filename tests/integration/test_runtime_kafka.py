@@ -60,7 +60,7 @@ async def test_headers_travel_with_the_message(quick: Settings) -> None:
     async with running([STAGE], quick):
         [(_, sent)] = await read(quick, Topic.DRAFTS, wait_for=lambda found: len(found) == 1)
     assert sent.key == b"a"
-    assert dict(sent.headers) == {"message-id": b"a/0/0", "schema": b"clearcall.draft/1", "traceparent": trace}
+    assert dict(sent.headers) == {"message-id": b"a/0/0", "schema": b"clearcall.draft/2", "traceparent": trace}
 
 
 async def test_bad_records_are_dead_lettered_with_their_bytes_and_the_good_ones_among_them_go_on(

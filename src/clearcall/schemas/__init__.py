@@ -9,22 +9,27 @@ from clearcall.schemas.envelope import Incoming, Outgoing
 from clearcall.schemas.headers import MAX_ITERATION, Headers, parse_iteration
 from clearcall.schemas.messages import (
     Alert,
-    Attempt,
     Chunk,
     Cleaned,
-    ConsultantInfo,
-    ContextTurn,
     Correction,
     DeadLetter,
     Draft,
     Evaluation,
+    Handover,
+    Message,
+)
+from clearcall.schemas.parts import (
+    Attempt,
+    ConsultantInfo,
+    ContextTurn,
     Failure,
     FragmentScore,
     GuardFlag,
-    Message,
     Outcome,
     Span,
     Status,
+    TaskEnd,
+    Track,
 )
 from clearcall.schemas.topics import Topic
 
@@ -44,6 +49,7 @@ __all__ = [
     "Failure",
     "FragmentScore",
     "GuardFlag",
+    "Handover",
     "Headers",
     "Incoming",
     "Message",
@@ -52,7 +58,9 @@ __all__ = [
     "Oversize",
     "Span",
     "Status",
+    "TaskEnd",
     "Topic",
+    "Track",
     "Undecodable",
     "UnknownSchema",
     "decode",

@@ -68,7 +68,8 @@ def decode(message_type: type[M], value: bytes | None, schema: str | None = None
     Args:
         message_type: what the topic carries.
         value: the record's value; ``None`` is a tombstone.
-        schema: the ``schema`` header; absent means the current version, since recognisers may not set it.
+        schema: the ``schema`` header; absent means the current version, since recognisers may not set it. Earlier
+            versions are read too: what they lack has a default.
 
     Raises:
         DecodeError: with a reason for the dead letter; never shows the text of the message.
@@ -77,7 +78,7 @@ def decode(message_type: type[M], value: bytes | None, schema: str | None = None
         raise Undecodable("tombstone", "the record has no value")
     if len(value) > MAX_MESSAGE_BYTES:
         raise Oversize("oversize", f"{len(value)} bytes, at most {MAX_MESSAGE_BYTES} are read")
-    if schema is not None and schema != schema_of(message_type):
+    if schema is not None and schema not in _read(message_type):
         raise UnknownSchema("unknown_schema", f"schema {schema[:80]!r}, this topic carries {schema_of(message_type)!r}")
     try:
         content = orjson.loads(value)
@@ -87,6 +88,11 @@ def decode(message_type: type[M], value: bytes | None, schema: str | None = None
         return message_type.model_validate(content)
     except ValidationError as error:
         raise Undecodable("wrong_shape", _describe(error)) from error
+
+
+def _read(message_type: type[Message]) -> list[str]:
+    """The ``schema`` headers that are read."""
+    return [f"{message_type.schema_name}/{version}" for version in range(1, message_type.schema_version + 1)]
 
 
 def _describe(error: ValidationError) -> str:

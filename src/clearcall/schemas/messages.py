@@ -4,56 +4,25 @@ A change of a field is a change of ``schema_version``; a test holds the exported
 Texts are kept exactly as received; times are seconds (of the call: ``start``, ``end``; of the epoch: ``*_at``).
 """
 
-from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from typing_extensions import override
 
-CallId = Annotated[str, Field(min_length=1, max_length=256)]
-Ordinal = Annotated[int, Field(ge=0, le=2**31 - 1)]
-Score = Annotated[float, Field(ge=0, le=100)]
-
-
-class Status(StrEnum):
-    """How a chunk ended."""
-
-    CLEAN = "clean"  # accepted at iteration 0
-    CORRECTED = "corrected"  # accepted at iteration 1 or 2
-    RESTORED = "restored"  # flagged at the bound: flagged fragments replaced by rule-cleaned source
-    KEPT = "kept"  # flagged at the bound, policy keep: the best attempt as it is, marked
-    PASSTHROUGH = "passthrough"  # no model answered (policy degrade), or nothing to clean
-
-
-class Outcome(StrEnum):
-    """What the consultant has to say of a chunk."""
-
-    ANSWERED = "answered"
-    FAILED = "failed"  # the model answered, but not this chunk: see Failure
-    DEGRADED = "degraded"  # no model answered, policy degrade: cleaned by rules
-    NOTHING_TO_CLEAN = "nothing_to_clean"  # empty or filler-only: no model call, no score
-    BOUND_REACHED = "bound_reached"  # a correction whose iteration header allows no further request
-
-
-class Failure(StrEnum):
-    """Why a chunk has no usable answer."""
-
-    EMPTY = "empty"
-    GARBAGE = "garbage"
-    MISSING_LINE = "missing_line"
-    REPEATED_LINE = "repeated_line"
-    MERGED_LINE = "merged_line"  # one line for several chunks
-    CUT = "cut"
-    REFUSAL = "refusal"
-    OTHER_LANGUAGE = "other_language"
-    REJECTED = "rejected"  # the server refused the request itself, such as one too long for the model
-    NOT_RECORDED = "not_recorded"  # a recording holds no answer to this correction
-
-
-class Part(BaseModel):
-    """A piece of a message."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, hide_input_in_errors=True)
+from clearcall.schemas.parts import (
+    Attempt,
+    CallId,
+    ConsultantInfo,
+    ContextTurn,
+    Failure,
+    Ordinal,
+    Outcome,
+    Part,
+    Score,
+    Status,
+    TaskEnd,
+    Track,
+)
 
 
 class Message(Part):
@@ -96,81 +65,36 @@ class Chunk(Message):
         return f"{self.call_id}/{self.chunk_id}"
 
 
-class ContextTurn(Part):
-    """A neighbouring chunk as it was said: the model's context and the evaluator's source."""
-
-    chunk_id: Ordinal
-    speaker: Ordinal
-    text: str
-
-
-class ConsultantInfo(Part):
-    """Who answered, and how: on every row, so that a change of model or prompt can be told apart."""
-
-    backend: str
-    model: str
-    prompt_version: str
-    decoding: str = "free"
-
-
-class Span(Part):
-    """Half-open character offsets in a text as given."""
-
-    start: int
-    end: int
-
-
-class GuardFlag(Part):
-    """What a guard saw, with its place in the cleaned text and in the source."""
-
-    guard: str
-    reason: str
-    cleaned: Span | None = None
-    source: Span | None = None
-
-
-class FragmentScore(Part):
-    """One fragment of a cleaned chunk against its best window in the same speaker's source.
-
-    ``ss`` is the similarity of the run's mode, ``ss_paper`` that of Algorithm 1 alone, both 0 to 100.
-    ``cleaned`` is its place in the cleaned text; ``source_text`` the best window as it was said.
-    """
-
-    fragment_id: Ordinal
-    text: str
-    cleaned: Span
-    ss: Score
-    ss_paper: Score
-    source_text: str
-    flagged: bool
-    flags: tuple[GuardFlag, ...] = ()
-
-
-class Attempt(Part):
-    """An earlier answer to a chunk and how it was scored; travels so that no stage keeps state."""
-
-    iteration: Ordinal
-    cleaned: str
-    outcome: Outcome
-    failure: Failure | None = None
-    consultant: ConsultantInfo
-    flagged: bool
-    fragments: tuple[FragmentScore, ...] = ()
-    flags: tuple[GuardFlag, ...] = ()  # of the chunk as a whole: coverage, order
-
-
 class _OfChunk(Message):
-    """A message about one chunk."""
+    """A message about one chunk, on one of its tracks. Version 1 knew of one consultant and one task."""
+
+    schema_version = 2
 
     chunk: Chunk
+    track: Track = Track()
 
     @property
     @override
     def key(self) -> str:
         return self.chunk.call_id
 
+    def id_at(self, iteration: int) -> str:
+        """The id of what is about this chunk, track and iteration."""
+        return f"{self.chunk.message_id}/{iteration}{self.track.mark}"
 
-class Draft(_OfChunk):
+
+class _OfTask(_OfChunk):
+    """A message about what a task makes of a chunk. ``given`` is what it rewrites; the first task: the chunk's text."""
+
+    given: str | None = None
+
+    @property
+    def source(self) -> str:
+        """What is rewritten, and scored against."""
+        return self.chunk.text if self.given is None else self.given
+
+
+class Draft(_OfTask):
     """The consultant's answer to one chunk at one iteration, with all the evaluator needs."""
 
     schema_name = "clearcall.draft"
@@ -182,6 +106,7 @@ class Draft(_OfChunk):
     consultant: ConsultantInfo
     context: tuple[ContextTurn, ...] = ()
     attempts: tuple[Attempt, ...] = ()
+    earlier: tuple[TaskEnd, ...] = ()
     latency_ms: float = 0.0
     prompt_tokens: Ordinal = 0
     completion_tokens: Ordinal = 0
@@ -190,29 +115,47 @@ class Draft(_OfChunk):
     @property
     @override
     def message_id(self) -> str:
-        return f"{self.chunk.message_id}/{self.iteration}"
+        return self.id_at(self.iteration)
 
 
-class Correction(_OfChunk):
+class Correction(_OfTask):
     """A flagged chunk on its way back to the consultant; the header ``iteration`` says which round."""
 
     schema_name = "clearcall.correction"
 
     context: tuple[ContextTurn, ...] = ()
     attempts: Annotated[tuple[Attempt, ...], Field(min_length=1)]
+    earlier: tuple[TaskEnd, ...] = ()
 
     @property
     @override
     def message_id(self) -> str:
-        return f"{self.chunk.message_id}/{self.attempts[-1].iteration + 1}"
+        return self.id_at(self.attempts[-1].iteration + 1)
 
 
-class Evaluation(_OfChunk):
-    """All scores of one chunk at one iteration."""
+class Handover(_OfChunk):
+    """A chunk that one task has done, on its way to the next: ``given`` is the text so far, ``track`` of the next."""
+
+    schema_name = "clearcall.handover"
+    schema_version = 1
+
+    given: str
+    context: tuple[ContextTurn, ...] = ()
+    earlier: Annotated[tuple[TaskEnd, ...], Field(min_length=1)]
+
+    @property
+    @override
+    def message_id(self) -> str:
+        return self.id_at(0)
+
+
+class Evaluation(_OfTask):
+    """All scores of one chunk at one iteration; ``ends`` says that no other will follow on its track."""
 
     schema_name = "clearcall.evaluation"
 
     attempt: Attempt
+    ends: bool = False
     mode: str
     threshold: Score
     fragment_words: Ordinal
@@ -226,11 +169,11 @@ class Evaluation(_OfChunk):
     @property
     @override
     def message_id(self) -> str:
-        return f"{self.chunk.message_id}/{self.attempt.iteration}"
+        return self.id_at(self.attempt.iteration)
 
 
 class Cleaned(_OfChunk):
-    """The end of a chunk: what is delivered, and every score on the way to it."""
+    """The end of a chunk: what is delivered, and every score of its last task on the way to it."""
 
     schema_name = "clearcall.cleaned"
 
@@ -239,6 +182,7 @@ class Cleaned(_OfChunk):
     iteration: Ordinal  # of the attempt that was taken
     consultant: ConsultantInfo
     attempts: tuple[Attempt, ...] = ()
+    earlier: tuple[TaskEnd, ...] = ()
     mode: str
     threshold: Score
     clearcall_version: str
@@ -248,6 +192,11 @@ class Cleaned(_OfChunk):
     @override
     def message_id(self) -> str:
         return self.chunk.message_id
+
+    @property
+    def scored(self) -> int:
+        """Attempts that were scored on the way, those of earlier tasks included."""
+        return len(self.attempts) + sum(end.attempts for end in self.earlier)
 
 
 class Alert(Message):

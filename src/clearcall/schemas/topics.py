@@ -10,6 +10,7 @@ from clearcall.schemas.messages import (
     DeadLetter,
     Draft,
     Evaluation,
+    Handover,
     Message,
 )
 
@@ -20,6 +21,7 @@ class Topic(StrEnum):
     CHUNKS = "transcripts.chunks"
     DRAFTS = "transcripts.drafts"
     CORRECTIONS = "transcripts.corrections"
+    TASKS = "transcripts.tasks"
     EVALUATIONS = "transcripts.evaluations"
     CLEANED = "transcripts.cleaned"
     ALERTS = "transcripts.alerts"
@@ -35,6 +37,7 @@ _MESSAGE_TYPES: dict[Topic, type[Message]] = {
     Topic.CHUNKS: Chunk,
     Topic.DRAFTS: Draft,
     Topic.CORRECTIONS: Correction,
+    Topic.TASKS: Handover,
     Topic.EVALUATIONS: Evaluation,
     Topic.CLEANED: Cleaned,
     Topic.ALERTS: Alert,

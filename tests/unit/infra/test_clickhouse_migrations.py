@@ -9,7 +9,7 @@ def test_migrations_are_numbered_from_one_without_gaps() -> None:
 
 def test_every_statement_can_be_run_again() -> None:
     repeatable = re.compile(
-        r"CREATE TABLE IF NOT EXISTS|CREATE OR REPLACE VIEW|ALTER TABLE \w+ (ADD|DROP) \w+ IF (NOT )?EXISTS"
+        r"CREATE TABLE IF NOT EXISTS|CREATE OR REPLACE VIEW|ALTER TABLE \w+\s+(ADD|DROP) \w+ IF (NOT )?EXISTS"
     )
     for migration in load():
         for statement in migration.statements:

@@ -28,6 +28,7 @@ from clearcall.schemas import (
     Oversize,
     Span,
     Status,
+    Track,
     Undecodable,
     UnknownSchema,
     decode,
@@ -61,6 +62,22 @@ def test_a_chunk_is_read_as_it_was_written() -> None:
     assert decode(Chunk, raw(start=1.5, end=2.5)) == Chunk(
         call_id="c1", chunk_id=3, speaker=1, text=SECRET, start=1.5, end=2.5
     )
+
+
+def test_a_message_of_an_earlier_version_is_read_with_defaults_for_what_it_lacks() -> None:
+    value = {
+        "chunk": CHUNK,
+        "iteration": 0,
+        "outcome": "answered",
+        "cleaned": "Hi.",
+        "consultant": {"backend": "rules", "model": "rules", "prompt_version": "1"},
+        "drafted_at": 1.0,
+    }
+    draft = decode(Draft, json.dumps(value).encode(), "clearcall.draft/1")
+    assert (draft.track, draft.given, draft.message_id) == (Track(), None, "c1/3/0")
+    assert schema_of(Draft) == "clearcall.draft/2"
+    with pytest.raises(UnknownSchema):
+        decode(Draft, json.dumps(value).encode(), "clearcall.draft/3")
 
 
 def test_an_unknown_field_is_ignored() -> None:

@@ -47,5 +47,5 @@ def test_a_changed_field_is_a_changed_shape() -> None:
 
 def test_export_writes_one_file_per_topic(tmp_path: Path) -> None:
     written = write_schemas(tmp_path / "new" / "folder")
-    assert [path.name for path in written] == [f"{topic}.v1.json" for topic in Topic]
+    assert [path.name for path in written] == [file_name(topic) for topic in Topic]
     assert json.loads(written[0].read_bytes())["$id"] == "clearcall.chunk/1"

@@ -30,7 +30,7 @@ def states(replication: int = 1, **partitions: int | None) -> list[TopicState]:
 @pytest.mark.parametrize(
     ("topics", "changes", "state", "said"),
     [
-        (states(), {}, State.OK, "all 7 are there, 12 partitions each"),
+        (states(), {}, State.OK, "all 8 are there, 12 partitions each"),
         (states(DRAFTS=None), {}, State.FAIL, "missing: transcripts.drafts"),
         (states(DRAFTS=6), {}, State.FAIL, "different numbers of partitions"),
         (states(), {"partitions": 24}, State.WARN, "the settings say 24"),

@@ -51,7 +51,7 @@ async def test_a_handled_message_is_sent_with_its_headers_before_it_is_acked() -
     assert (topic, key) == ("transcripts.cleaned", b"call")
     assert dict(headers) == {
         "message-id": b"call/0",
-        "schema": b"clearcall.cleaned/1",
+        "schema": b"clearcall.cleaned/2",
         "traceparent": b"00-" + b"a" * 32 + b"-" + b"b" * 16 + b"-01",
     }
 

@@ -29,7 +29,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The hallucination rate of one consultant at one iteration.
+    """The hallucination rate of one consultant at one task and iteration; ``agent`` and ``task`` are names, or empty.
 
     ``scope`` is ``scored`` (the fragments scored at this iteration) or ``corpus`` (all as they stand after it).
     ``by_ss`` is Algorithm 1 alone, as in the paper; ``by_rules`` what the run flagged.
@@ -45,6 +45,8 @@ class Rate:
     by_ss: Interval
     flagged_by_rules: int
     by_rules: Interval
+    agent: str = ""
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class Similarity:
     median: float
     upper_quartile: float
     maximum: float
+    agent: str = ""
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,8 @@ class WorstFragment:
     text: str
     source_text: str
     reasons: tuple[str, ...]
+    agent: str = ""
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +142,17 @@ def _tables(reader: "_Reader") -> Tables:
 
 
 _WORST = """
-SELECT call_id, chunk_id, iteration, fragment_id, ss, ss_paper, text, source_text, flags.reason AS reasons
+SELECT call_id, chunk_id, iteration, agent, task, fragment_id, ss, ss_paper, text, source_text,
+    flags.reason AS reasons
 FROM fragments_current
 WHERE flagged
-ORDER BY ss, ss_paper, call_id, chunk_id, iteration, fragment_id
+ORDER BY ss, ss_paper, call_id, chunk_id, agent, task, iteration, fragment_id
 LIMIT 1 BY call_id, chunk_id
 LIMIT {most:UInt32}
 """
 
-_ORDER = "scope DESC, iteration, backend, model, prompt_version"
+_KEY = ("scope", "agent", "task", "backend", "model", "prompt_version", "iteration")
+_ORDER = "scope DESC, iteration, task, agent, backend, model, prompt_version"
 
 
 class _Reader:
@@ -180,7 +188,7 @@ def _rate(row: Mapping[str, Any]) -> Rate:
         return Interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
 
     return Rate(
-        **{name: row[name] for name in ("scope", "backend", "model", "prompt_version", "iteration", "fragments")},
+        **{name: row[name] for name in (*_KEY, "fragments")},
         flagged_by_ss=row["flagged_by_ss"],
         by_ss=interval("rate_by_ss"),
         flagged_by_rules=row["flagged_by_rules"],
@@ -189,10 +197,9 @@ def _rate(row: Mapping[str, Any]) -> Rate:
 
 
 def _similarities(reader: _Reader) -> tuple[Similarity, ...]:
-    key = ("scope", "backend", "model", "prompt_version", "iteration")
-    means = {tuple(row[name] for name in key): row for row in reader.table("table2")}
+    means = {tuple(row[name] for name in _KEY): row for row in reader.table("table2")}
     return tuple(
-        Similarity(**row, mean=means[tuple(row[name] for name in key)][f"mean_{row['measure']}"])
+        Similarity(**row, mean=means[tuple(row[name] for name in _KEY)][f"mean_{row['measure']}"])
         for row in reader.table("table4")
     )
 

@@ -16,6 +16,7 @@ from clearcall.schemas import (
     GuardFlag,
     Message,
     Span,
+    Track,
 )
 
 Row = dict[str, Any]
@@ -66,8 +67,8 @@ def _evaluation(message: Evaluation) -> Row:
         "chunk_id": chunk.chunk_id,
         "iteration": attempt.iteration,
         "speaker": chunk.speaker,
-        "source_text": chunk.text,
-        "words": len(chunk.text.split()),
+        "source_text": message.source,
+        "words": len(message.source.split()),
         "cleaned": attempt.cleaned,
         "outcome": str(attempt.outcome),
         "failure": str(attempt.failure or ""),
@@ -93,7 +94,7 @@ def _fragments(message: Evaluation) -> list[Row]:
         "chunk_id": chunk.chunk_id,
         "iteration": attempt.iteration,
         "speaker": chunk.speaker,
-        "words": len(chunk.text.split()),
+        "words": len(message.source.split()),
         **_scored_by(message),
     }
     return [shared | _fragment(fragment) for fragment in attempt.fragments]
@@ -126,11 +127,13 @@ def _cleaned(message: Cleaned) -> Row:
         "words": len(chunk.text.split()),
         "status": str(message.status),
         "iteration": message.iteration,
-        "attempts": len(message.attempts),
+        "attempts": message.scored,
         "mode": message.mode,
         "threshold": message.threshold,
         "clearcall_version": message.clearcall_version,
         "cleaned_at": _milliseconds(message.cleaned_at),
+        "agent": message.track.agent,
+        "task": message.track.task,
         **_consultant(message.consultant),
     }
 
@@ -176,8 +179,13 @@ def _scored_by(message: Evaluation) -> Row:
         "threshold": message.threshold,
         "clearcall_version": message.clearcall_version,
         "evaluated_at": _milliseconds(message.evaluated_at),
+        **_track(message.track),
         **_consultant(message.attempt.consultant),
     }
+
+
+def _track(track: Track) -> Row:
+    return {"agent": track.agent, "shadow": track.shadow, "task": track.task, "step": track.step}
 
 
 def _consultant(info: ConsultantInfo) -> Row:

@@ -54,7 +54,8 @@ def render_worst(console: Console, summary: Summary) -> None:
 
 def render_fragment(console: Console, worst: WorstFragment) -> None:
     """One fragment, its source, and the difference in words."""
-    place = f"{worst.call_id}/{worst.chunk_id}/{worst.iteration}/{worst.fragment_id}"
+    track = _track(worst.agent, worst.task)
+    place = f"{worst.call_id}/{worst.chunk_id}/{worst.iteration}/{worst.fragment_id}{track and f'  {track}'}"
     console.print(Text(f"{place}  SS {worst.ss:.1f} (Algorithm 1: {worst.ss_paper:.1f})", style="bold"), soft_wrap=True)
     console.print(Text.assemble("  said:  ", _printable(worst.source_text)), soft_wrap=True)
     console.print(Text.assemble("  wrote: ", _printable(worst.text)), soft_wrap=True)
@@ -157,13 +158,23 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
 
 
 def _key(row: Mapping[str, Any]) -> Row:
-    consultant = f"{row['backend']} {row['model']} {row['prompt_version']}"
-    return consultant, f"{row['iteration']}, {_SCOPES[row['scope']]}", str(row["fragments"])
+    named = {name: row[name] for name in ("agent", "task", "backend", "model", "prompt_version")}
+    return _consultant(**named), f"{row['iteration']}, {_SCOPES[row['scope']]}", str(row["fragments"])
+
+
+def _consultant(agent: str, task: str, backend: str, model: str, prompt_version: str) -> str:
+    track = _track(agent, task)
+    return f"{track}{track and ': '}{backend} {model} {prompt_version}"
+
+
+def _track(agent: str, task: str) -> str:
+    """Names of a consultant and a task, such as ``canary, format-numbers``; empty where there is one of each."""
+    return ", ".join(name for name in (agent, task) if name)
 
 
 def _rate(rate: Rate) -> Row:
     return (
-        f"{rate.backend} {rate.model} {rate.prompt_version}",
+        _consultant(rate.agent, rate.task, rate.backend, rate.model, rate.prompt_version),
         f"{rate.iteration}, {_SCOPES[rate.scope]}",
         str(rate.fragments),
         _interval(rate.by_ss),
@@ -174,9 +185,8 @@ def _rate(rate: Rate) -> Row:
 def _similarity(each: Similarity) -> Row:
     std = "-" if each.std is None else f"{each.std:.2f}"
     quartiles = f"{each.lower_quartile:.1f} / {each.median:.1f} / {each.upper_quartile:.1f}"
-    consultant = f"{each.backend} {each.model} {each.prompt_version}"
     return (
-        consultant,
+        _consultant(each.agent, each.task, each.backend, each.model, each.prompt_version),
         str(each.iteration),
         f"{each.mean:.2f}",
         std,
