@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from clearcall.infra.settings_sources import (
@@ -100,6 +100,13 @@ class Settings(BaseSettings):
     lexicon: Path | None = Field(None, description="file of more fillers that may be left out, one a line")
     policy: Literal["restore", "keep"] = Field("restore", description="a chunk still flagged at the bound")
 
+    # Evaluator agent
+    evaluator_agent_urls: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="model servers of the evaluator agent, which take tools; else the consultant's"
+    )
+    evaluator_agent_model: str = Field("", description="as its server names it; empty asks the server")
+    evaluator_agent_api_key: SecretStr = Field(SecretStr(""), description="sent to evaluator_agent_urls")
+
     # Delivery
     in_flight: Count = Field(1000, description="most messages under way in one stage")
     in_flight_bytes: Count = Field(67_108_864, description="most bytes of messages under way in one stage")
@@ -152,17 +159,23 @@ class Settings(BaseSettings):
     def _empty_is_none(cls, value: Any) -> Any:
         return None if value == "" else value
 
-    @field_validator("urls", "guards_off", mode="before")
+    @field_validator("urls", "evaluator_agent_urls", "guards_off", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
-    @field_validator("urls")
+    @field_validator("urls", "evaluator_agent_urls")
     @classmethod
-    def _model_urls(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value or not all(url.startswith(("http://", "https://")) for url in value):
+    def _model_urls(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        needed = info.field_name == "urls"
+        if (needed and not value) or not all(url.startswith(("http://", "https://")) for url in value):
             raise ValueError("should be one or more URLs that begin with http:// or https://")
         return tuple(url.rstrip("/") for url in value)
+
+    @property
+    def evaluator_agent_servers(self) -> tuple[str, ...]:
+        """The URLs of the evaluator agent's model."""
+        return self.evaluator_agent_urls or self.urls
 
     @model_validator(mode="after")
     def _overlap_inside_fragment(self) -> Self:

@@ -15,6 +15,7 @@ _SECTIONS = {
     "db": "The performance database (ClickHouse)",
     "consultant": "The consultant",
     "mode": "Scoring",
+    "evaluator_agent_urls": "The evaluator agent",
     "in_flight": "Delivery",
     "web_port": "What is seen",
 }

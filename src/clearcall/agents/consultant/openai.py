@@ -12,7 +12,7 @@ import asyncio
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
@@ -69,6 +69,7 @@ class OpenAI:
         in_flight: most requests under way per URL; fewer while it is slow or refuses some.
         connect_timeout: seconds for a connection, and for sending a request.
         request_timeout: seconds from a request to the end of its answer.
+        tries: attempts at one request before it counts as an outage.
         sleep: waits between attempts.
         rng: jitter and the choice among equally loaded servers.
         clock: seconds that only grow.
@@ -86,6 +87,7 @@ class OpenAI:
         in_flight: int = 32,
         connect_timeout: float = 5.0,
         request_timeout: float = 120.0,
+        tries: int = TRIES,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: random.Random | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -94,6 +96,7 @@ class OpenAI:
         self._model = model
         self._asking = asyncio.Lock()
         self._request_timeout = request_timeout
+        self._tries = tries
         self._sleep = sleep
         self._clock = clock
         self._rng = rng or random.Random()  # noqa: S311 - jitter, no secret
@@ -133,6 +136,11 @@ class OpenAI:
         }
         return await self._persist(lambda server, last: self._chat(server, body, None if last else grammar))
 
+    async def chat(self, fields: Mapping[str, Any]) -> Any:
+        """The answer's JSON to a chat request of these fields, the model's name apart; raises as ``complete`` does."""
+        body = {"model": self._model or await self._ask_model(), **fields}
+        return await self._persist(lambda server, _last: self._ask(server, "POST", "/chat/completions", body))
+
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
@@ -141,7 +149,7 @@ class OpenAI:
         async with self._asking:
             if not self._model:
                 self._model = await self._persist(self._first_model)
-                log.info("consultant.model", model=self._model)
+                log.info("model_server.model", model=self._model)
         return self._model
 
     async def _first_model(self, server: Server, _last: bool) -> str:
@@ -164,22 +172,22 @@ class OpenAI:
         return _completion(await self._ask(server, "POST", "/chat/completions", body))
 
     async def _persist(self, ask: Callable[[Server, bool], Awaitable[T]]) -> T:
-        """Ask until an answer can be read or ``TRIES`` are spent; ``ask`` is told when it is asked for the last time.
+        """Ask until an answer can be read or all tries are spent; ``ask`` is told when it is asked for the last time.
 
         The last time goes without a grammar: one that a server stumbles over must not hold up a call for ever.
         """
         server: Server | None = None
         delay = FIRST_DELAY
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, self._tries + 1):
             server = self._servers.chosen(server)
             try:
-                return await self._servers.watched(server, ask(server, attempt == TRIES))
+                return await self._servers.watched(server, ask(server, attempt == self._tries))
             except Passing as passing:
                 log.warning("model_server.trouble", url=server.url, attempt=attempt, trouble=str(passing))
                 trouble = passing
             if isinstance(trouble, _TimedOut) and len(self._servers) == 1:
                 break
-            if attempt < TRIES:
+            if attempt < self._tries:
                 await self._sleep(min(LONGEST_DELAY, max(self._servers.pause(), delay * self._rng.uniform(0.5, 1.0))))
                 delay *= 2
         detail = f"no answer from {server.url if server else 'any server'}: {trouble}"

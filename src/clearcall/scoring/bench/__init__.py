@@ -4,8 +4,8 @@ From real calls with a human's fluent text, labelled pairs: faithful edits that 
 ones, one kind at a time, that must be. ``run`` is deterministic for one folder of calls and one seed.
 """
 
-from clearcall.scoring.bench.calls import NoCalls
-from clearcall.scoring.bench.run import Result, Row, run
+from clearcall.scoring.bench.calls import NoCalls, Pair, read_calls
+from clearcall.scoring.bench.run import Result, Row, labelled_pairs, run
 from clearcall.scoring.bench.view import render
 
-__all__ = ["NoCalls", "Result", "Row", "render", "run"]
+__all__ = ["NoCalls", "Pair", "Result", "Row", "labelled_pairs", "read_calls", "render", "run"]

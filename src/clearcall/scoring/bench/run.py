@@ -56,8 +56,7 @@ def run(data: Path, seed: int = 1, most: int = MOST_PAIRS) -> Result:
         NoCalls: there are none in the folder.
     """
     calls = read_calls(data)
-    faithful = _drawn([pair for call in calls for pair in faithful_pairs(call)], seed, most)
-    unfaithful = _drawn([pair for call in calls for pair in _unfaithful(call, calls, seed)], seed, most)
+    faithful, unfaithful = labelled_pairs(calls, seed, most)
     counted = _Counted()
     for pairs, is_faithful in ((faithful, True), (unfaithful, False)):
         for pair in pairs:
@@ -68,6 +67,14 @@ def run(data: Path, seed: int = 1, most: int = MOST_PAIRS) -> Result:
         sum(call.held for call in calls),
         counted.rows(held_only=False),
         counted.rows(held_only=True),
+    )
+
+
+def labelled_pairs(calls: Sequence[Call], seed: int, most: int) -> tuple[list[Pair], list[Pair]]:
+    """The calls' faithful and unfaithful pairs, at most ``most`` of each kind, drawn by the seed."""
+    return (
+        _drawn([pair for call in calls for pair in faithful_pairs(call)], seed, most),
+        _drawn([pair for call in calls for pair in _unfaithful(call, calls, seed)], seed, most),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
+from clearcall.scoring.bench.markdown import table
 from clearcall.scoring.bench.methods import METHODS, THRESHOLD
 from clearcall.scoring.bench.run import Result, Row, total
 
@@ -58,25 +59,10 @@ def _tables(rows: Sequence[Row]) -> list[str]:
             chosen.append(total(rows, faithful=True))
         head = [title, unit, *METHODS]
         body = [[row.kind, f"{row.units:,}", *[_rate(row, method) for method in METHODS]] for row in chosen]
-        lines += [*_table([head, *body]), ""]
+        lines += [*table([head, *body]), ""]
     return lines
 
 
 def _rate(row: Row, method: str) -> str:
     rate = row.rate(method)
     return f"{100 * rate:.2f}" if row.faithful else f"{rate:.3f}"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for number, row in enumerate(rows):
-        cells = [
-            cell.ljust(width) if not at else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-        if not number:
-            rules = ["-" * width if not at else "-" * (width - 1) + ":" for at, width in enumerate(widths)]
-            lines.append(f"| {' | '.join(rules)} |")
-    return lines

@@ -91,6 +91,45 @@ def consultant(
     _write(bench.render(result, __version__, datetime.now(tz=UTC).date()), out)
 
 
+@app.command("evaluator-agent")
+def evaluator_agent(
+    ctx: typer.Context,
+    data: Annotated[Path, typer.Argument(help="Folder with calls_dev.jsonl.")] = Path("../shared/data/calls"),
+    *,
+    url: UrlFlag = None,
+    model: ModelFlag = None,
+    fragments: Annotated[int, typer.Option("--fragments", min=1, help="How many it is shown.")] = 150,
+    seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 1,
+    in_flight: Annotated[int, typer.Option("--in-flight", min=1, help="Requests under way together.")] = 8,
+    out: Annotated[Path | None, typer.Option("--out", help="File to write to instead.", show_default=False)] = None,
+) -> None:
+    """How a model distorts real fragments when it calls the scoring function, and which flags that would change.
+
+    The server must take tools: vLLM with --tool-call-parser (hermes for Qwen). Without --url it is the server of
+    evaluator_agent_urls, else the consultant's.
+
+    Examples:
+      clearcall bench evaluator-agent --url http://localhost:8000/v1 --model small
+      clearcall bench evaluator-agent --fragments 300 --out docs/benchmarks/evaluator-agent.md
+    """
+    from clearcall.agents.consultant.backend import ModelError  # noqa: PLC0415 - only this command needs it
+    from clearcall.agents.evaluator_agent import bench  # noqa: PLC0415 - only this command needs it
+    from clearcall.agents.protocol import Unavailable  # noqa: PLC0415 - only this command needs it
+    from clearcall.scoring.bench import NoCalls  # noqa: PLC0415 - only this command needs it
+
+    settings = settings_of(ctx, evaluator_agent_urls=url or None, evaluator_agent_model=model)
+    configure(settings)
+    try:
+        result = asyncio.run(bench.run(settings, data, fragments=fragments, seed=seed, in_flight=in_flight))
+    except NoCalls as error:
+        raise Stop(str(error), "give the folder that has the calls", USAGE) from error
+    except ModelError as error:
+        raise Stop(f"the model server takes no tools: {error}", "serve it with --tool-call-parser") from error
+    except Unavailable as error:
+        raise Stop(f"the model server: {error}", "check --url; clearcall doctor looks closer") from error
+    _write(bench.render(result, __version__, datetime.now(tz=UTC).date()), out)
+
+
 def _write(page: str, out: Path | None) -> None:
     if out is None:
         typer.echo(page)

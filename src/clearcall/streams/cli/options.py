@@ -42,6 +42,8 @@ _SHORTER = {
     "--fragment-overlap": "--overlap",
     "--urls": "--url",
     "--decoding": "--modes",
+    "--evaluator-agent-urls": "--url",
+    "--evaluator-agent-model": "--model",
 }
 """Flags that are not called as the settings that they set."""
 

@@ -8,6 +8,7 @@ from clearcall.agents.consultant.bench.load import Speed
 from clearcall.agents.consultant.bench.quality import Quality
 from clearcall.agents.consultant.bench.run import RULES, Flagged, Mode, Result
 from clearcall.agents.consultant.bench.turns import FILE, LEAST_WORDS
+from clearcall.scoring.bench.markdown import table
 
 _PAPER = 85.5
 """Percent of its flagged fragments that the paper's loop of corrections mends."""
@@ -89,7 +90,7 @@ def _qualities(rows: Sequence[tuple[str, Quality]]) -> list[str]:
         ]
         for name, each in rows
     ]
-    return _table([head, *body])
+    return table([head, *body])
 
 
 def _flagged(result: Result) -> list[str]:
@@ -111,7 +112,7 @@ def _flagged(result: Result) -> list[str]:
         "punctuation count, so that short turns are flagged for a full stop), by that of normalised texts, and by all",
         f"rules. The paper's loop mends {_PAPER}% of what its SS flags.",
         "",
-        *_table(rows),
+        *table(rows),
     ]
 
 
@@ -149,7 +150,7 @@ def _speeds(result: Result) -> list[str]:
         "server's cache. Server, client and whatever else runs share the cores: at the load above, compare the two",
         "sides of a row and no figure with another machine's.",
         "",
-        *_table(rows),
+        *table(rows),
         "",
         *([f"Time to the first token, bare, one at a time, median: {', '.join(firsts)}."] if firsts else []),
         f"Making a turn's grammar: median {1000 * median(grammars):.2f} ms, longest {1000 * grammars[-1]:.1f} ms;",
@@ -167,19 +168,4 @@ def _speed(ours: Speed, theirs: Speed) -> list[str]:
         f"{100 * share:.0f}%",
         f"{ours.typical_latency:.2f}",
         f"{theirs.typical_latency:.2f}",
-    ]
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    rule = [("-" * width if not at else "-" * (width - 1) + ":") for at, width in enumerate(widths)]
-    lines = [rows[0], rule, *rows[1:]]
-    return [
-        "| "
-        + " | ".join(
-            cell.rjust(width) if at else cell.ljust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        + " |"
-        for row in lines
     ]

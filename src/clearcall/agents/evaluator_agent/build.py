@@ -1,0 +1,34 @@
+"""The evaluator agent that the settings describe."""
+
+import httpx
+
+from clearcall.agents.consultant.openai import OpenAI
+from clearcall.agents.evaluator import rules_of
+from clearcall.agents.evaluator_agent.caller import ToolCaller
+from clearcall.infra.settings import Settings
+
+TRIES = 1
+"""Attempts at a call: what is not answered at once is let go, there are more fragments where it came from."""
+
+
+def caller_of(
+    settings: Settings, *, in_flight: int, tries: int = TRIES, transport: httpx.AsyncBaseTransport | None = None
+) -> ToolCaller:
+    """The model that calls the function, on its own servers or, where none are named, on the consultant's.
+
+    Raises:
+        OSError: the lexicon cannot be read.
+    """
+    own = bool(settings.evaluator_agent_urls)
+    key = settings.evaluator_agent_api_key if own else settings.api_key
+    client = OpenAI(
+        settings.evaluator_agent_servers,
+        model=settings.evaluator_agent_model or ("" if own else settings.model),
+        api_key=key.get_secret_value(),
+        in_flight=in_flight,
+        connect_timeout=settings.connect_timeout,
+        request_timeout=settings.request_timeout,
+        tries=tries,
+        transport=transport,
+    )
+    return ToolCaller(client, rules_of(settings))
