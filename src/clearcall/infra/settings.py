@@ -79,6 +79,9 @@ class Settings(BaseSettings):
         "constrained", description="how the model is held to what was said; without grammars on the server: project"
     )
     outage: Literal["wait", "degrade"] = Field("wait", description="no model answers: stop acking, or clean by rules")
+    request_shape: Literal["window", "chunk"] = Field(
+        "window", description="what a request holds: a call's queued chunks, or each chunk alone with those before it"
+    )
     window_words: Count = Field(600, description="most words of new speech in one request")
     context_words: Count = Field(120, description="most words of earlier speech shown for context")
     requests_in_flight: Count = Field(32, description="most requests under way per model URL")

@@ -12,6 +12,8 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from clearcall import __version__
+from clearcall.agents import model_servers
+from clearcall.agents.model_servers import ServerState
 from clearcall.streams.counters import Counters
 
 
@@ -89,6 +91,24 @@ METRICS: tuple[Defined, ...] = (
 """Each is shown as ``clearcall_<name>`` (counters with ``_total`` behind) with the label ``stage``."""
 
 
+@dataclass(frozen=True, slots=True)
+class OfServer:
+    """A gauge of each model server."""
+
+    name: str
+    meaning: str
+    read: Callable[[ServerState], float]
+
+
+OF_SERVERS: tuple[OfServer, ...] = (
+    OfServer("model_requests_limit", "requests that the server may have at once, as it bears them", lambda s: s.limit),
+    OfServer("model_requests_in_flight", "requests that it has", lambda s: s.in_flight),
+    OfServer("model_requests_waiting", "requests that wait for a place", lambda s: s.waiting),
+    OfServer("model_circuit", "0 it is asked, 1 it is probed, 2 it is left alone", lambda s: s.circuit),
+)
+"""Each is shown as ``clearcall_<name>`` with the label ``server``, its URL."""
+
+
 class Metrics:
     """What ``/metrics`` shows.
 
@@ -117,6 +137,12 @@ class _Stages(Collector):
         stages, now = self._stages(), self._clock()
         for defined in METRICS:
             yield _family(defined, stages, now)
+        servers = model_servers.states()
+        for gauge in OF_SERVERS:
+            family = GaugeMetricFamily(f"clearcall_{gauge.name}", gauge.meaning, labels=["server"])
+            for url, state in servers.items():
+                family.add_metric([url], gauge.read(state))
+            yield family
         info = GaugeMetricFamily("clearcall_info", "1, with the version as a label", labels=["version"])
         info.add_metric([__version__], 1)
         yield info

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clearcall.agents.consultant.backend import Answer, Line, Request
 from clearcall.agents.consultant.build import backend_of, build
+from clearcall.agents.consultant.chat import max_tokens
 from clearcall.agents.consultant.decoding import WINDOW_WORDS, projected, window_grammar
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Chunk, ConsultantInfo, Draft, Incoming
@@ -202,3 +203,39 @@ def test_the_decoding_known_beforehand_is_that_of_the_iteration() -> None:
     backend = backend_of(Settings(decoding="free-then-constrained"))
     assert [backend.info(at).decoding for at in (0, 1, 2)] == ["free", "constrained", "constrained"]
     assert isinstance(backend.info(0), ConsultantInfo)
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens"),
+    [
+        ("4 5 3 9 1 4 8 8 0 3 4 3 6 4 6 7", 55),
+        (" ".join(["7"] * 150), 457),
+        (" ".join(["07700900123"] * 40), 527),
+        ("you said the fourteenth and now it is the twentieth " * 15, 320),
+    ],
+    ids=["card", "digits", "telephones", "speech"],
+)
+def test_the_answer_has_room_where_every_digit_is_a_token_and_a_comma_follows(said: str, tokens: int) -> None:
+    """``tokens`` are those that a real tokenizer (Qwen 2.5) makes of it with a comma after each word, head included."""
+    assert max_tokens(request(said)) >= tokens
+
+
+async def test_a_request_for_each_chunk_shows_those_before_it_and_has_one_line() -> None:
+    asked: list[dict[str, Any]] = []
+
+    def note(body: dict[str, Any]) -> object:
+        asked.append(body)
+        return echo(body)
+
+    call = [Incoming(Chunk(call_id="c", chunk_id=at, speaker=0, text=f"word{at} is one")) for at in range(4)]
+    async with serving(note) as url:
+        consultant = build(Settings(urls=(url,), request_shape="chunk"))
+        out = await consultant.chunks(call)
+        await consultant.close()
+    assert [len(asked_lines(body)) for body in asked] == [1] * 4
+    third = next(body for body in asked if asked_lines(body) == ["1 agent: word2 is one"])
+    earlier = third["messages"][-1]["content"].partition("<earlier>")[2].partition("</earlier>")[0]
+    assert earlier.split("\n")[1:-1] == ["agent: word0 is one", "agent: word1 is one"]
+    assert [draft.message.cleaned for draft in out if isinstance(draft.message, Draft)] == [
+        f"word{at} is one" for at in range(4)
+    ]

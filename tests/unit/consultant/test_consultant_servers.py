@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from clearcall.agents.consultant.asking import Asker
 from clearcall.agents.consultant.backend import ChatMessage, Line, Rejected, Request
@@ -15,7 +16,9 @@ from clearcall.agents.consultant.breaker import FAILURES, LONGEST_REST
 from clearcall.agents.consultant.chat import ChatBackend
 from clearcall.agents.consultant.openai import TRIES, OpenAI
 from clearcall.agents.consultant.rules import RulesBackend
+from clearcall.agents.model_servers import Circuit, ServerState, states
 from clearcall.agents.protocol import Unavailable
+from clearcall.infra.settings_sources import MASK
 from clearcall.schemas import Chunk, Outcome
 
 ASK = [ChatMessage("user", "hello")]
@@ -162,6 +165,44 @@ async def test_refusals_for_load_lower_the_number_in_flight_and_answers_raise_it
     for _ in range(40):
         await asyncio.gather(*(client.complete(ASK, 9) for _ in range(40)))
     assert world.most == 32
+
+
+async def test_the_limit_of_each_server_is_shown_and_logged_when_it_halves_and_doubles() -> None:
+    world = World(**{"limit-a": busy, "limit-b": up})
+    client = world.client(in_flight=32)
+    with capture_logs() as events:
+        for _ in range(40):
+            await client.complete(ASK, 9)
+            world.now += 10
+        low = states()["http://limit-a/v1"]
+        world.hosts["limit-a"] = up
+        for _ in range(40):
+            await asyncio.gather(*(client.complete(ASK, 9) for _ in range(90)))
+            world.now += 1
+    told = [(e["url"], e["before"], e["requests"]) for e in events if e["event"] == "model_server.limit"]
+    assert told == [("http://limit-a/v1", *change) for change in ((32, 16), (16, 8), (8, 4), (4, 8), (8, 16), (16, 32))]
+    assert low == ServerState(limit=4, in_flight=0, waiting=0, circuit=Circuit.CLOSED)
+    assert {states()[f"http://limit-{name}/v1"].limit for name in "ab"} == {32}
+
+
+async def test_a_server_that_is_left_alone_is_shown_so_and_the_password_in_its_url_is_not() -> None:
+    world = World(shown=down)
+    client = OpenAI(
+        ["http://user:word@shown/v1"],
+        model="m",
+        sleep=world.sleep,
+        clock=world.clock,
+        transport=httpx.MockTransport(world.answer),
+    )
+    await fail_until_open(client)
+    assert states()[f"http://{MASK}@shown/v1"].circuit is Circuit.OPEN
+    assert not any("word" in url for url in states())
+
+
+def test_a_server_that_two_clients_ask_is_shown_once_with_the_requests_of_both() -> None:
+    one, two = World(both=up).client(in_flight=8), World(both=up).client(in_flight=3)
+    assert states()["http://both/v1"] == ServerState(11, 0, 0, Circuit.CLOSED)
+    assert one.model == two.model
 
 
 async def test_degraded_running_answers_by_rules_at_once_while_all_servers_are_left_alone() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from prometheus_client.parser import text_string_to_metric_families
 
 from clearcall import __version__
+from clearcall.agents.model_servers import Circuit, ServerState, observe
 from clearcall.streams.counters import Counters
 from clearcall.streams.metrics import METRICS, Kind, Metrics
 
@@ -77,6 +78,23 @@ def test_several_stages_are_told_apart_and_none_is_no_error() -> None:
     assert found["clearcall_group_member", "consultant"] == 0
     assert found["clearcall_group_member", "evaluator"] == 1
     assert shown()["clearcall_info", __version__] == 1
+
+
+class FakeServers:
+    def states(self) -> dict[str, ServerState]:
+        return {"http://metered/v1": ServerState(16, 3, 2, Circuit.HALF_OPEN)}
+
+
+def test_every_model_server_is_shown_with_its_limit_its_requests_and_its_circuit() -> None:
+    servers = FakeServers()
+    observe(servers)
+    found = {name: value for (name, labels), value in shown().items() if labels == "http://metered/v1"}
+    assert found == {
+        "clearcall_model_requests_limit": 16,
+        "clearcall_model_requests_in_flight": 3,
+        "clearcall_model_requests_waiting": 2,
+        "clearcall_model_circuit": 1,
+    }
 
 
 def test_the_process_shows_its_memory() -> None:

@@ -12,6 +12,7 @@ from clearcall.agents.consultant.backend import Backend
 from clearcall.agents.consultant.chat import ChatBackend
 from clearcall.agents.consultant.decoding import CONSTRAINED, WINDOW_WORDS
 from clearcall.agents.consultant.openai import OpenAI
+from clearcall.agents.consultant.pieces import ALONE
 from clearcall.agents.consultant.recorded import RecordedBackend
 from clearcall.agents.consultant.rules import RulesBackend
 from clearcall.agents.lexicon import lexicon_of
@@ -62,6 +63,8 @@ def build(settings: Settings, backend: Backend | None = None) -> Consultant:
 
 
 def _window_words(settings: Settings) -> int:
+    if settings.request_shape == "chunk":
+        return ALONE
     constrained = settings.consultant == "openai" and settings.decoding == CONSTRAINED
     return min(settings.window_words, WINDOW_WORDS) if constrained else settings.window_words
 

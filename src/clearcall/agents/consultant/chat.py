@@ -52,6 +52,16 @@ class ChatBackend:
 
 
 def max_tokens(request: Request) -> int:
-    """Room for the answer: a token for two bytes of source, heads and punctuation apart; more in each correction."""
-    source = sum(len(line.text.encode("utf-8", "replace")) for line in request.lines)
-    return (source // 2 + 12 * len(request.lines) + 16) * (1 + request.iteration)
+    """Room for the answer with its heads and punctuation; more in each correction."""
+    source = sum(_tokens(line.text) for line in request.lines)
+    return (source + 12 * len(request.lines) + 16) * (1 + request.iteration)
+
+
+def _tokens(text: str) -> int:
+    """A token for two bytes, and one more for each digit: many models write them one by one.
+
+    A digit that stands alone may cost three: its space, itself and a comma.
+    """
+    digits = sum(map(str.isdigit, text))
+    alone = sum(len(word) == 1 and word.isdigit() for word in text.split())
+    return len(text.encode("utf-8", "replace")) // 2 + digits + alone

@@ -56,6 +56,11 @@ class Places:
         self.held = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
+    @property
+    def waiting(self) -> int:
+        """Requests without a place."""
+        return len(self._waiting)
+
     async def __aenter__(self) -> None:
         """Wait for a place."""
         if self.held < self.limit.size and not self._waiting:

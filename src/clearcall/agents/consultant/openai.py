@@ -218,6 +218,7 @@ class OpenAI:
                 response = await self._client.request(method, server.url + path, json=body)
         except TimeoutError as error:
             limit.overloaded(began, self._clock())
+            server.tell_limit()
             raise _TimedOut(f"no answer within {self._request_timeout:g} s") from error
         except httpx.HTTPError as error:
             raise Passing(f"{type(error).__name__}: {error}") from error
@@ -225,6 +226,7 @@ class OpenAI:
             limit.overloaded(began, self._clock())
         else:
             limit.answered(began, self._clock(), server.places.held)
+        server.tell_limit()
         return response
 
 

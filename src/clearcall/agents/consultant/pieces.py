@@ -17,6 +17,9 @@ LINE_CHARS = 1200
 _CAREFUL_CHARS = 12_000
 """Longer texts are cut by count alone: no speech is that long, and care takes time with the square of it."""
 
+ALONE = 1
+"""So few words in a window that every line is one."""
+
 WINDOW_LINES = 40
 """Most lines of a request: small models lose count of more."""
 

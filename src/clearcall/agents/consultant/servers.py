@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import structlog
@@ -11,7 +11,9 @@ from clearcall.agents.consultant.backend import ModelError
 from clearcall.agents.consultant.breaker import Breaker, State
 from clearcall.agents.consultant.limits import Limit, Places
 from clearcall.agents.consultant.obedience import Obedience
+from clearcall.agents.model_servers import Circuit, ServerState, observe
 from clearcall.agents.protocol import Unavailable
+from clearcall.infra.settings_sources import masked
 
 LONGEST_PAUSE = 20.0
 """Most seconds that a server's Retry-After is obeyed."""
@@ -40,7 +42,7 @@ class Passing(Exception):
 class Server:
     """One URL: its places, how many requests hold or want one, and whether it holds its model to grammars.
 
-    It asked not to be asked before ``paused_until``.
+    It asked not to be asked before ``paused_until``. ``told`` is its limit as a log event last said it.
     """
 
     url: str
@@ -49,6 +51,17 @@ class Server:
     grammars: Obedience
     load: int = 0
     paused_until: float = float("-inf")
+    told: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.told = self.places.limit.size
+
+    def tell_limit(self) -> None:
+        """Log the limit where it is half or double of what was logged last."""
+        before, now = self.told, self.places.limit.size
+        if 2 * now <= before or now >= 2 * before:
+            log.info("model_server.limit", url=self.url, requests=now, before=before)
+            self.told = now
 
 
 class Servers:
@@ -76,6 +89,19 @@ class Servers:
             )
             for url in urls
         ]
+        observe(self)
+
+    def states(self) -> dict[str, ServerState]:
+        """Each server's state, by URL."""
+        return {
+            masked(server.url): ServerState(
+                server.places.limit.size,
+                server.places.held,
+                server.places.waiting,
+                Circuit[server.breaker.state.name],
+            )
+            for server in self._all
+        }
 
     def __len__(self) -> int:
         return len(self._all)
