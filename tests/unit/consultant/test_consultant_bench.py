@@ -7,15 +7,16 @@ from typing import Any
 
 import httpx
 import pytest
+from aiohttp import web
 from typer.testing import CliRunner
 
 from clearcall.agents.consultant import bench
 from clearcall.agents.consultant.bench.answers import Kept
 from clearcall.agents.consultant.bench.quality import Hits, Quality
-from clearcall.agents.consultant.bench.turns import read_turns
+from clearcall.agents.consultant.bench.turns import read_stretches, read_turns
 from clearcall.infra.settings import load
 from clearcall.streams.cli import app
-from model_server import completion, echo, serving
+from model_server import asked_lines, completion, echo, serving
 
 SAID = "um i i don't have the part you know it was three fifty"
 GOLD = "i don't have the part it was three fifty"
@@ -54,6 +55,16 @@ def test_turns_are_those_of_odd_calls_with_some_words_and_a_gold_that_was_heard(
 
 def test_fewer_turns_are_spread_over_the_calls(tmp_path: Path) -> None:
     assert [turn.chunk.call_id for turn in read_turns(write_calls(tmp_path), 2).turns] == ["c1-0", "c3-0"]
+
+
+def test_stretches_are_consecutive_chunks_of_odd_calls_with_those_that_are_measured(tmp_path: Path) -> None:
+    found = read_stretches(write_calls(tmp_path), 3, 2)
+    assert [[(each.call_id, each.chunk_id) for each in stretch.chunks] for stretch in found] == [
+        [("c1", 0), ("c1", 1)],
+        [("c3", 0), ("c3", 1)],
+        [("c1", 2), ("c1", 3)],
+    ]
+    assert sorted(found[0].gold) == [0, 4]
 
 
 @pytest.mark.parametrize("content", ["", "{}\n{}", "not json\nnot json", "[]\n[1]", '{"chunks": []}\n{"chunks": [{}]}'])
@@ -128,15 +139,74 @@ async def test_a_run_counts_every_mode_and_asks_the_bare_server_the_same(tmp_pat
 
     async with serving(answer) as url:
         settings = load(urls=[url])
-        result = await bench.run(settings, write_calls(tmp_path), ["free", "project"], load_turns=3, rounds=1)
+        result = await bench.run(settings, write_calls(tmp_path), ["free", "project"], load_turns=32, rounds=2)
     assert [mode.name for mode in result.modes] == ["rules", "free", "project"]
     for mode in result.modes[1:]:
         assert (mode.first.turns, mode.first.foreign, mode.model) == (4, 0, "served")
-        assert [ours.in_flight for ours, _ in mode.speeds] == [1, 8, 32]
-        assert all(ours.tokens == theirs.tokens == 7 * len(ours.latencies) for ours, theirs in mode.speeds)
+    free, project = result.modes[1:]
+    assert project.speeds is None  # it asks what free asks
+    assert free.speeds
+    assert [pair.ours.in_flight for pair in free.speeds.pairs] == [1, 8, 32]
+    for pair in free.speeds.pairs:
+        assert pair.ours.tokens == pair.bare.tokens == 7 * len(pair.ours.latencies)
+        assert len(pair.shares) == 2
     page = bench.render(result, "1.0", date(2026, 1, 2))
     assert "clearcall 1.0, 2026-01-02. Model served" in page
     assert "## Speed" in page
+    assert "One request for a window" not in page
+
+
+async def test_the_first_token_is_waited_for_without_a_grammar_with_a_new_one_and_with_the_same_again(
+    tmp_path: Path,
+) -> None:
+    asked: list[str | None] = []
+
+    async def answer(body: dict[str, Any]) -> web.StreamResponse | dict[str, Any]:
+        if not body["stream"]:
+            made: dict[str, Any] = echo(body)
+            return made
+        asked.append(body.get("structured_outputs", {}).get("grammar"))
+        return web.Response(text='data: {"choices":[{"delta":{"content":"1"}}]}\n\ndata: [DONE]\n')
+
+    async with serving(answer) as url:
+        result = await bench.run(
+            load(urls=[url]), write_calls(tmp_path), ["constrained"], turns=1, load_turns=1, rounds=1
+        )
+    speeds = result.modes[1].speeds
+    assert speeds
+    assert len(speeds.first_tokens) == 1
+    none, new, again = asked
+    assert none is None
+    assert new
+    assert new == again
+    assert "never seen" in bench.render(result, "1.0", date(2026, 1, 2))
+
+
+async def test_shapes_ask_for_the_same_stretches_in_fewer_and_in_more_requests(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def answer(body: dict[str, Any]) -> dict[str, Any]:
+        asked.append(len(asked_lines(body)))
+        made: dict[str, Any] = echo(body)
+        return made
+
+    async with serving(answer) as url:
+        result = await bench.run(
+            load(urls=[url], decoding="free"),
+            write_calls(tmp_path),
+            [],
+            load_turns=0,
+            shapes=["window", "chunk"],
+            stretches=2,
+        )
+    window, chunk = result.shapes
+    assert (window.name, window.requests, window.chunks) == ("window", 2, 10)
+    assert (chunk.name, chunk.requests, chunk.chunks) == ("chunk", 10, 10)
+    assert sorted(asked) == [1] * 10 + [5] * 2
+    assert (window.quality, window.quality.turns) == (chunk.quality, 4)
+    page = bench.render(result, "1.0", date(2026, 1, 2))
+    assert "One request for a window, or one for each chunk" in page
+    assert "Initial answers\n" not in page
 
 
 async def test_modes_that_ask_the_same_ask_once_and_a_second_run_asks_nothing(tmp_path: Path) -> None:

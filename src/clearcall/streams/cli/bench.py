@@ -59,6 +59,11 @@ def consultant(
     load_turns: Annotated[
         int, typer.Option("--load-turns", min=0, help="Requests for the speed at 32 in flight; 0 leaves it out.")
     ] = 64,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Turns of each side where speeds are measured.")] = 4,
+    shapes: Annotated[
+        str, typer.Option("--shapes", help="Of requests, to compare: window,chunk. Empty leaves it out.")
+    ] = "",
+    stretches: Annotated[int, typer.Option("--stretches", min=1, help="Of calls, for the shapes.")] = 12,
     answers: Annotated[
         Path | None, typer.Option("--answers", help="Keeps answers: a run broken off goes on.", show_default=False)
     ] = None,
@@ -69,6 +74,7 @@ def consultant(
     Examples:
       clearcall bench consultant --url http://localhost:8000/v1 --turns 300
       clearcall bench consultant --modes free,project --out docs/benchmarks/consultant.md
+      clearcall bench consultant --modes "" --shapes window,chunk
     """
     import httpx  # noqa: PLC0415 - only this command needs it
 
@@ -76,12 +82,25 @@ def consultant(
     from clearcall.agents.protocol import Unavailable  # noqa: PLC0415 - only this command needs it
 
     settings = settings_of(ctx, urls=url or None, model=model)
-    names = [name.strip() for name in modes.split(",") if name.strip()]
+    names, shaped = _names(modes), _names(shapes)
     for name in names:
         settings_of(ctx, decoding=name)  # an unknown one is known before anything starts
+    for name in shaped:
+        settings_of(ctx, request_shape=name)
     configure(settings)
+    run = bench.run(
+        settings,
+        data,
+        names,
+        turns=turns,
+        load_turns=load_turns,
+        rounds=rounds,
+        answers=answers,
+        shapes=shaped,
+        stretches=stretches,
+    )
     try:
-        result = asyncio.run(bench.run(settings, data, names, turns=turns, load_turns=load_turns, answers=answers))
+        result = asyncio.run(run)
     except bench.NoTurns as error:
         raise Stop(str(error), "give the folder that has the calls", USAGE) from error
     except bench.UnreadableAnswers as error:
@@ -128,6 +147,10 @@ def evaluator_agent(
     except Unavailable as error:
         raise Stop(f"the model server: {error}", "check --url; clearcall doctor looks closer") from error
     _write(bench.render(result, __version__, datetime.now(tz=UTC).date()), out)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _write(page: str, out: Path | None) -> None:

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import httpx
 
-from clearcall.agents.consultant.backend import Backend, Line, Request
-from clearcall.schemas import Chunk
+from clearcall.agents.consultant.agent import ChunkConsultant
+from clearcall.schemas import Chunk, Draft, Incoming
 
 _CHAT = "/chat/completions"
 
@@ -66,12 +66,12 @@ class Overheard(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-async def through(backend: Backend, chunks: Sequence[Chunk], in_flight: int) -> Speed:
-    """One request for each chunk, through clearcall: prompt, client, answer taken apart."""
+async def through(agent: ChunkConsultant, chunks: Sequence[Chunk], in_flight: int) -> Speed:
+    """One request for each chunk, through clearcall's agent: prompt, grammar, client, answer taken apart, draft."""
 
     async def ask(chunk: Chunk) -> int:
-        answers = await backend.answer(Request(0, (Line(chunk, chunk.text),)))
-        return answers.completion_tokens
+        (out,) = await agent([Incoming(chunk)])
+        return out.message.completion_tokens if isinstance(out.message, Draft) else 0
 
     return await _timed(ask, chunks, in_flight)
 
@@ -87,18 +87,15 @@ async def bare(client: httpx.AsyncClient, url: str, bodies: Sequence[dict[str, A
     return await _timed(ask, bodies, in_flight)
 
 
-async def first_tokens(client: httpx.AsyncClient, url: str, bodies: Sequence[dict[str, Any]]) -> tuple[float, ...]:
-    """Seconds to the first token of each request, streamed, one at a time."""
-    waits = []
-    for body in bodies:
-        began = time.perf_counter()
-        async with client.stream("POST", url + _CHAT, json={**body, "stream": True}) as response:
-            response.raise_for_status()
-            async for line in response.aiter_lines():
-                if line.startswith("data: {") and _has_text(json.loads(line.removeprefix("data: "))):
-                    waits.append(time.perf_counter() - began)
-                    break
-    return tuple(waits)
+async def first_token(client: httpx.AsyncClient, url: str, body: dict[str, Any]) -> float:
+    """Seconds to the first token, streamed."""
+    began = time.perf_counter()
+    async with client.stream("POST", url + _CHAT, json={**body, "stream": True}) as response:
+        response.raise_for_status()
+        async for line in response.aiter_lines():
+            if line.startswith("data: {") and _has_text(json.loads(line.removeprefix("data: "))):
+                break
+        return time.perf_counter() - began
 
 
 def _has_text(event: dict[str, Any]) -> bool:

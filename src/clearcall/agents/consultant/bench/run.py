@@ -1,24 +1,23 @@
-"""Running the benchmark: each mode over the same turns with its corrections, then its speed beside the bare server."""
+"""Running the benchmark: each mode over the same turns with its corrections, its speed, and the request's shapes."""
 
 import os
 import platform
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-import httpx
 import structlog
 
 from clearcall.agents.consultant.backend import Line, Request
 from clearcall.agents.consultant.bench.answers import Kept
-from clearcall.agents.consultant.bench.load import Overheard, Speed, bare, first_tokens, joined, through
 from clearcall.agents.consultant.bench.quality import Quality
-from clearcall.agents.consultant.bench.turns import GoldTurn, Turns, read_turns
+from clearcall.agents.consultant.bench.shapes import Shape, compare
+from clearcall.agents.consultant.bench.speed import IN_FLIGHT, Speeds, bare_transport, speeds_of
+from clearcall.agents.consultant.bench.turns import GoldTurn, Turns, read_stretches, read_turns
 from clearcall.agents.consultant.build import backend_of, build
-from clearcall.agents.consultant.decoding import window_grammar
+from clearcall.agents.consultant.decoding import FREE, PROJECT, window_grammar
 from clearcall.agents.consultant.record import Loop, run_loop, server_version
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Attempt, Chunk
@@ -26,7 +25,8 @@ from clearcall.schemas import Attempt, Chunk
 RULES = "rules"
 """The row of the rules alone, without a model, that the modes stand beside."""
 
-IN_FLIGHT = (1, 8, 32)
+STRETCH_CHUNKS = 40
+"""Chunks of a call that wait together, where shapes are compared: about two windows with a grammar."""
 
 log = structlog.get_logger()
 
@@ -61,8 +61,7 @@ class Mode:
     final_flagged: Flagged = field(default_factory=Flagged)
     corrections: int = 0
     failures: Counter[str] = field(default_factory=Counter)
-    speeds: tuple[tuple[Speed, Speed], ...] = ()
-    first_token_seconds: tuple[float, ...] = ()
+    speeds: Speeds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +84,8 @@ class Result:
     load_turns: int
     modes: tuple[Mode, ...]
     grammar_seconds: tuple[float, ...]
+    shapes: tuple[Shape, ...]
+    shape_decoding: str
     machine: Machine
     seconds: float
 
@@ -96,8 +97,10 @@ async def run(
     *,
     turns: int = 300,
     load_turns: int = 64,
-    rounds: int = 2,
+    rounds: int = 4,
     answers: Path | None = None,
+    shapes: Sequence[str] = (),
+    stretches: int = 12,
 ) -> Result:
     """Measure the modes on the model servers of the settings.
 
@@ -108,8 +111,9 @@ async def run(
         turns: at most so many are cleaned in each mode.
         load_turns: requests at the largest number in flight, fewer at smaller ones; 0 leaves the speeds out.
         rounds: how often clearcall and the bare server take turns at each number in flight.
-
-        answers: keeps what the server answered, and is asked first; for the speeds nothing is kept.
+        answers: keeps what the server answered, and is asked first; for speeds and shapes nothing is kept.
+        shapes: of requests, compared in the settings' own decoding; with a context, unlike the modes.
+        stretches: of calls, on which the shapes are compared.
 
     Raises:
         NoTurns: there are no calls with gold.
@@ -121,7 +125,7 @@ async def run(
     own = settings.model_copy(update={"policy": "keep", "mode": "strict", "outage": "wait", "consultant": "openai"})
     began, load = time.monotonic(), os.getloadavg()[0]
     grammars = tuple(_grammar_seconds(turn.chunk) for turn in found.turns)
-    kept = Kept(_transport(), answers)
+    kept = Kept(bare_transport(), answers)
     measured = [await _quality(own.model_copy(update={"consultant": "rules"}), RULES, found.turns, kept)]
     model = prompt = ""
     try:
@@ -129,11 +133,12 @@ async def run(
             chosen = own.model_copy(update={"decoding": name})
             mode = await _quality(chosen, name, found.turns, kept)
             model, prompt = mode.model, mode.prompt
-            if load_turns:
-                await _speeds(chosen, mode, found.turns, load_turns, rounds)
+            if load_turns and not (name == PROJECT and FREE in modes):  # both ask the same
+                mode.speeds = await speeds_of(chosen, [turn.chunk for turn in found.turns], load_turns, rounds)
             measured.append(mode)
     finally:
         await kept.close()
+    shaped = await compare(own, shapes, read_stretches(data, stretches, STRETCH_CHUNKS)) if shapes else ()
     return Result(
         model=model or own.model,
         server=await server_version(own.urls[0]),
@@ -142,6 +147,8 @@ async def run(
         load_turns=load_turns,
         modes=tuple(measured),
         grammar_seconds=grammars,
+        shapes=shaped,
+        shape_decoding=own.decoding,
         machine=Machine(os.cpu_count() or 0, f"{platform.system()} {platform.machine()}", (load, os.getloadavg()[0])),
         seconds=time.monotonic() - began,
     )
@@ -185,47 +192,3 @@ def _grammar_seconds(chunk: Chunk) -> float:
     began = time.perf_counter()
     assert window_grammar(Request(0, (Line(chunk, chunk.text),))).ebnf
     return time.perf_counter() - began
-
-
-async def _speeds(settings: Settings, mode: Mode, turns: Sequence[GoldTurn], load_turns: int, rounds: int) -> None:
-    """Fill in the mode's speeds."""
-    overheard = Overheard(_transport())
-    backend = backend_of(settings, overheard)
-    key = settings.api_key.get_secret_value()
-    chunks = [turn.chunk for turn in turns[:: max(1, len(turns) // load_turns)]][:load_turns]
-    client = httpx.AsyncClient(
-        timeout=settings.request_timeout, headers={"Authorization": f"Bearer {key}"} if key else {}
-    )
-    speeds = []
-    try:
-        await through(backend, chunks, max(IN_FLIGHT))  # both sides then find the same prompts in the server's cache
-        bodies = list(overheard.bodies)
-        for in_flight in IN_FLIGHT:
-            some = max(1, len(bodies) * (in_flight + 4) // (max(IN_FLIGHT) + 4))
-            ours = partial(through, backend, chunks[:some], in_flight)
-            theirs = partial(bare, client, settings.urls[0], bodies[:some], in_flight)
-            speeds.append(await _by_turns(ours, theirs, rounds))
-            log.info("bench.speed", mode=mode.name, in_flight=in_flight, requests=some)
-        mode.first_token_seconds = await first_tokens(client, settings.urls[0], bodies[:16])
-    finally:
-        await client.aclose()
-        await backend.close()
-    mode.speeds = tuple(speeds)
-
-
-def _transport() -> httpx.AsyncBaseTransport:
-    """As many connections as requests."""
-    return httpx.AsyncHTTPTransport(limits=httpx.Limits(max_connections=None, max_keepalive_connections=None))
-
-
-async def _by_turns(
-    ours: Callable[[], Awaitable[Speed]], theirs: Callable[[], Awaitable[Speed]], rounds: int
-) -> tuple[Speed, Speed]:
-    """Both sides, each first in every other round: what else the machine does then hits both."""
-    mine: list[Speed] = []
-    bares: list[Speed] = []
-    for number in range(rounds):
-        sides = [(theirs, bares), (ours, mine)]
-        for ask, kept in sides if number % 2 else reversed(sides):
-            kept.append(await ask())
-    return joined(mine), joined(bares)

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import date
-from statistics import median
 
-from clearcall.agents.consultant.bench.load import Speed
 from clearcall.agents.consultant.bench.quality import Quality
 from clearcall.agents.consultant.bench.run import RULES, Flagged, Mode, Result
 from clearcall.agents.consultant.bench.turns import FILE, LEAST_WORDS
+from clearcall.agents.consultant.bench.view_speed import shapes, speeds
 from clearcall.scoring.bench.markdown import table
 
 _PAPER = 85.5
@@ -32,30 +31,29 @@ words and a gold whose words were all heard, evenly spread.
 
 def render(result: Result, version: str, day: date) -> str:
     """The result as a page."""
-    return "\n".join(
-        [
-            "# The consultant by decoding mode",
-            "",
-            *_head(result, version, day),
-            "",
-            _EXPLAINED,
-            "## Initial answers",
-            "",
-            *_qualities([(mode.name, mode.first) for mode in result.modes]),
-            "",
-            "## After the loop: the best of the answer and at most two corrections",
-            "",
-            "Nothing is restored by rules here (policy `keep`), so that this is what the model did.",
-            "",
-            *_qualities([(mode.name, mode.final) for mode in result.modes if mode.name != RULES]),
-            "",
-            "## Flagged fragments",
-            "",
-            *_flagged(result),
-            "",
-            *_speeds(result),
-        ]
-    )
+    parts = ["# The consultant on a real model", "", *_head(result, version, day)]
+    if len(result.modes) > 1:
+        parts += ["", *_modes(result)]
+    return "\n".join([*parts, *speeds(result), *shapes(result), ""])
+
+
+def _modes(result: Result) -> list[str]:
+    return [
+        _EXPLAINED,
+        "## Initial answers",
+        "",
+        *_qualities([(mode.name, mode.first) for mode in result.modes]),
+        "",
+        "## After the loop: the best of the answer and at most two corrections",
+        "",
+        "Nothing is restored by rules here (policy `keep`), so that this is what the model did.",
+        "",
+        *_qualities([(mode.name, mode.final) for mode in result.modes if mode.name != RULES]),
+        "",
+        "## Flagged fragments",
+        "",
+        *_flagged(result),
+    ]
 
 
 def _head(result: Result, version: str, day: date) -> list[str]:
@@ -128,44 +126,3 @@ def _share(flagged: Flagged, kind: str) -> str:
 
 def _mended(first: int, final: int) -> str:
     return f"{100 * (first - final) / first:.1f}%" if first else "none to mend"
-
-
-def _speeds(result: Result) -> list[str]:
-    if not result.load_turns:
-        return []
-    rows = [["mode", "in flight", "requests", "tokens/s", "bare tokens/s", "of bare", "latency s", "bare latency s"]]
-    for mode in result.modes:
-        rows += [[mode.name, *_speed(ours, theirs)] for ours, theirs in mode.speeds]
-    firsts = [
-        f"{mode.name} {1000 * median(mode.first_token_seconds):.0f} ms"
-        for mode in result.modes
-        if mode.first_token_seconds
-    ]
-    grammars = sorted(result.grammar_seconds)
-    return [
-        "## Speed",
-        "",
-        "Tokens written a second, and the median latency of a request, through clearcall and with the very same bodies",
-        "(the grammar included) sent bare, in turns; every prompt was asked once before, so that both find it in the",
-        "server's cache. Server, client and whatever else runs share the cores: at the load above, compare the two",
-        "sides of a row and no figure with another machine's.",
-        "",
-        *table(rows),
-        "",
-        *([f"Time to the first token, bare, one at a time, median: {', '.join(firsts)}."] if firsts else []),
-        f"Making a turn's grammar: median {1000 * median(grammars):.2f} ms, longest {1000 * grammars[-1]:.1f} ms;",
-        "the server compiles it before the first token of `constrained`.",
-    ]
-
-
-def _speed(ours: Speed, theirs: Speed) -> list[str]:
-    share = ours.tokens_per_second / theirs.tokens_per_second if theirs.tokens_per_second else 0.0
-    return [
-        str(ours.in_flight),
-        str(len(ours.latencies)),
-        f"{ours.tokens_per_second:.1f}",
-        f"{theirs.tokens_per_second:.1f}",
-        f"{100 * share:.0f}%",
-        f"{ours.typical_latency:.2f}",
-        f"{theirs.typical_latency:.2f}",
-    ]
