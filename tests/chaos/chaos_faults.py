@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from chaos_cluster import SIDES, Cluster
 from chaos_database import Store, now
 from chaos_model import Model
-from chaos_schedule import Fault
+from chaos_schedule import ROLLING, Fault
 from chaos_workers import STAGES, Fleet, Worker
 
 _CLOCK_SECONDS = 3600.0
@@ -74,6 +74,16 @@ class Faults:
             for fault in faults:
                 await asyncio.sleep(max(0.0, start + fault.at - now()))
                 group.create_task(self._make(fault))
+
+    async def roll(self, rounds: int, pause: float) -> None:
+        """End every worker in order and start it anew, one after the other: what a new version does."""
+        for worker in [*self._fleet.workers] * rounds:
+            began = now()
+            code, seconds = await worker.restart()
+            what = f"{worker.name}, ended with {code} after {seconds:.1f} s"
+            self.done.append(Done(ROLLING.name, what, began, now()))
+            self._narrate(f"{ROLLING.name}: {what}, its successor works after {now() - began:.1f} s")
+            await asyncio.sleep(pause)
 
     async def _make(self, fault: Fault) -> None:
         began = now()

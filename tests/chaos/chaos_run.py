@@ -2,6 +2,7 @@
 
     python tests/chaos/chaos_run.py --minutes 10 --seed 7
 
+``--recovery`` measures a few kinds of fault by themselves, ``--rolling`` restarts all workers one after the other.
 Exits 1 where anything did not hold. The logs of the workers are kept only then, or with --keep.
 """
 
@@ -29,7 +30,7 @@ from chaos_database import Store, now
 from chaos_evidence import Reader, behind
 from chaos_faults import Faults
 from chaos_model import Model
-from chaos_schedule import BY_NAME, KINDS, schedule
+from chaos_schedule import BY_NAME, KINDS, apart, schedule
 from chaos_table import Run, show, write
 from chaos_traffic import Traffic
 from chaos_verify import verdict
@@ -46,6 +47,9 @@ _WARM_UP_SECONDS = 90.0
 _AFTERWARDS_SECONDS = 15.0
 """Of traffic behind the last fault, so that it too can be recovered from."""
 _CATCH_UP_SECONDS = 300.0
+_APART_SECONDS = 32.0
+"""From one fault to the next where each is measured by itself: twice what any of them takes."""
+_ROLLING_PAUSE_SECONDS = 2.0
 
 
 async def run(given: argparse.Namespace, folder: Path, narrate: Callable[[str], None]) -> Run:
@@ -75,8 +79,7 @@ async def run(given: argparse.Namespace, folder: Path, narrate: Callable[[str], 
 
         letters = settings.topic_prefix + Topic.DEAD_LETTERS
         faults = Faults(fleet, cluster, store, model, letters=letters, narrate=narrate)
-        kinds = [BY_NAME[name] for name in given.faults] or KINDS
-        await faults.run(schedule(given.seed, given.minutes * 60, kinds, given.pause, given.longest))
+        await _break(faults, given)
         await asyncio.sleep(_AFTERWARDS_SECONDS)
         traffic.end()
         await sending
@@ -100,6 +103,16 @@ async def run(given: argparse.Namespace, folder: Path, narrate: Callable[[str], 
             verdict=verdict(traffic.sent, replace(evidence, stuck=stuck)),
             statuses=await asyncio.to_thread(rows.statuses),
         )
+
+
+async def _break(faults: Faults, given: argparse.Namespace) -> None:
+    if given.rolling:
+        await faults.roll(given.rolling, _ROLLING_PAUSE_SECONDS)
+    elif given.recovery:
+        await faults.run(apart(given.seed, given.recovery, _APART_SECONDS))
+    else:
+        kinds = [BY_NAME[name] for name in given.faults] or KINDS
+        await faults.run(schedule(given.seed, given.minutes * 60, kinds, given.pause, given.longest))
 
 
 def _environment(settings: Settings, kafka: str, store: Store, model: Model) -> dict[str, str]:
@@ -154,6 +167,10 @@ def main() -> int:
     parser.add_argument("--faults", type=lambda text: text.split(","), default=[], help="kinds, comma separated")
     parser.add_argument("--pause", type=_two, default=(5.0, 11.0), help="seconds between two faults, as 5:11")
     parser.add_argument("--longest", type=float, default=60.0, help="seconds that a fault holds at most")
+    parser.add_argument("--recovery", type=int, nargs="?", const=5, default=0, help="faults one by one, each so often")
+    parser.add_argument(
+        "--rolling", type=int, nargs="?", const=2, default=0, help="restart all workers, so many rounds"
+    )
     parser.add_argument("--json", type=Path, help="write the figures there too")
     parser.add_argument("--keep", type=Path, help="keep the logs there")
     given = parser.parse_args()

@@ -41,6 +41,16 @@ KINDS = (
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 
+ROLLING = Kind("worker restarted in turn", spared=True)
+SPARED = {kind.name for kind in (*KINDS, ROLLING) if kind.spared}
+
+ALONE = (
+    Kind("worker killed", spared=True),
+    Kind("broker killed", 1, (8, 8), spared=True),
+    Kind("database down", 1, (10, 10)),
+)
+"""What recovery is measured on: each fault by itself, all of a kind equally long."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -50,6 +60,17 @@ class Fault:
     kind: str
     seconds: float
     seed: int
+
+
+def apart(seed: int, times: int, pause: float) -> list[Fault]:
+    """Each kind of ``ALONE`` so many times, ``pause`` seconds from one fault to the next."""
+    source = random.Random(seed)
+    kinds = [kind for kind in ALONE for _ in range(times)]
+    source.shuffle(kinds)
+    return [
+        Fault(1.0 + pause * number, kind.name, kind.seconds[0], source.randrange(2**32))
+        for number, kind in enumerate(kinds)
+    ]
 
 
 def schedule(

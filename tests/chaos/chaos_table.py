@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos_faults import Done
-from chaos_schedule import BY_NAME
+from chaos_schedule import SPARED
 from chaos_traffic import Sent
 from chaos_verify import Verdict
 from chaos_watch import Seen, longest_stall, moves_again, recovery
@@ -51,7 +51,7 @@ class Run:
         """
         found: dict[str, list[float | None]] = {}
         for fault in self.done:
-            moment = fault.began if BY_NAME[fault.kind].spared else fault.over
+            moment = fault.began if fault.kind in SPARED else fault.over
             moved = moves_again(moment, self.sent.at, self.seen.stored, self.sent.partitions)
             found.setdefault(fault.kind, []).append(moved)
         return found

@@ -14,6 +14,9 @@ STAGES = ("consultant", "evaluator", "sink")
 
 _CLOCKED = Path(__file__).with_name("chaos_clock.py")
 _AGAIN_SECONDS = 0.5
+_READY_SECONDS = 120.0
+"""For a worker to start and join, on a machine that is busy."""
+_LOOK_SECONDS = 0.2
 _PATIENCE_SECONDS = 40.0
 """From SIGTERM until a worker counts as stuck: above its stop timeout, for a machine that is busy."""
 
@@ -65,6 +68,22 @@ class Worker:
             await self._keeper
         return process.returncode if process is not None else 0
 
+    async def restart(self) -> tuple[int, float]:
+        """End it in order and wait until its successor works; the exit code, and the seconds that the end took."""
+        assert self.process is not None
+        ended, before, began = self.process, self._times_ready(), time.monotonic()
+        self.signal(signal.SIGTERM)
+        code = await ended.wait()
+        seconds = time.monotonic() - began
+        async with asyncio.timeout(_READY_SECONDS):
+            while self._times_ready() == before:  # noqa: ASYNC110 - another process says it, in a file
+                await asyncio.sleep(_LOOK_SECONDS)
+        return code, seconds
+
+    def _times_ready(self) -> int:
+        """How often a process here joined its group: it says so."""
+        return self._log.read_bytes().count(b'"stage.started"')
+
     async def abandon(self) -> None:
         """End it at once."""
         self._wanted = False
@@ -76,8 +95,12 @@ class Worker:
     def _clock(self) -> Path:
         return self.folder / f"{self.name}.clock"
 
+    @property
+    def _log(self) -> Path:
+        return self.folder / f"{self.name}.log"
+
     async def _keep(self) -> None:
-        with (self.folder / f"{self.name}.log").open("ab") as log:
+        with self._log.open("ab") as log:
             while self._wanted:
                 self.process = await asyncio.create_subprocess_exec(
                     sys.executable,

@@ -1,10 +1,11 @@
 """The harness would see it: every way to lose or double a message makes the verdict speak."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from chaos_schedule import BY_NAME, KINDS, schedule
+from chaos_schedule import ALONE, BY_NAME, KINDS, apart, schedule
 from chaos_traffic import Sent
 from chaos_verify import Evidence, Verdict, out_of_order, verdict
 from chaos_watch import longest_stall, moves_again, recovery
@@ -129,6 +130,12 @@ def test_a_schedule_is_a_function_of_its_seed_and_has_every_kind_in_each_deck() 
     assert len(faults) >= 60
     cards = sum(kind.cards for kind in KINDS)
     assert {fault.kind for fault in faults[:cards]} == BY_NAME.keys()
+
+
+def test_faults_by_themselves_are_each_of_the_kinds_so_many_times_and_apart() -> None:
+    faults = apart(7, 5, 30)
+    assert Counter(fault.kind for fault in faults) == {kind.name: 5 for kind in ALONE}
+    assert all(later.at - fault.at == 30 > fault.seconds for fault, later in pairwise(faults))
 
 
 def test_no_fault_of_a_schedule_is_longer_than_allowed() -> None:
