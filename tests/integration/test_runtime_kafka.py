@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.record.util import calc_crc32c
 from echo_agent import STAGE
 from runtime_kafka import chunks, dead_letters, drafts, in_order, read, worker, write
 
@@ -61,6 +62,31 @@ async def test_headers_travel_with_the_message(quick: Settings) -> None:
         [(_, sent)] = await read(quick, Topic.DRAFTS, wait_for=lambda found: len(found) == 1)
     assert sent.key == b"a"
     assert dict(sent.headers) == {"message-id": b"a/0/0", "schema": b"clearcall.draft/2", "traceparent": trace}
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+async def test_records_that_their_sender_compressed_are_read(quick: Settings, codec: str) -> None:
+    given = chunks(calls=2, each=3)
+    async with AIOKafkaProducer(bootstrap_servers=quick.kafka, compression_type=codec) as producer:
+        for one in given:
+            await producer.send_and_wait(quick.topic_prefix + Topic.CHUNKS, encode(one), one.key.encode())
+    async with running([STAGE], quick):
+        await drafts(quick, given)
+
+
+async def test_a_header_name_that_is_no_text_does_not_stand_in_the_way(quick: Settings) -> None:
+    """No producer in Python writes it; those in other languages do."""
+    given = chunks(calls=1, each=3)
+    async with AIOKafkaProducer(bootstrap_servers=quick.kafka) as producer:
+        batch = producer.create_batch()
+        for one in given:
+            batch.append(key=b"a", value=encode(one), timestamp=1, headers=[("badname", b"x")])
+        content = bytes(batch._build()).replace(b"badname", b"\xff\xfedname")
+        batch._buffer = bytearray(content[:17] + calc_crc32c(content[21:]).to_bytes(4, "big") + content[21:])
+        await (await producer.send_batch(batch, quick.topic_prefix + Topic.CHUNKS, partition=0))
+    async with running([STAGE], quick) as (stage,):
+        await drafts(quick, given)
+    assert stage.counters.dead_lettered == 0
 
 
 async def test_bad_records_are_dead_lettered_with_their_bytes_and_the_good_ones_among_them_go_on(

@@ -18,6 +18,7 @@ from faust.transport.drivers.aiokafka import Consumer, Transport
 from faust.types import AppT
 from faust.types.transports import ConsumerT, ProducerT
 
+from clearcall.infra.kafka.header_names import tolerate_header_names
 from clearcall.streams.faust_producer import PatientProducer
 from clearcall.streams.records import Partition
 
@@ -140,6 +141,7 @@ class GuardedTransport(Transport):
     Producer: ClassVar[type[ProducerT]] = PatientProducer
 
     def __init__(self, url: Any, app: AppT, committable: Committable, lowest_unfinished: LowestUnfinished) -> None:
+        tolerate_header_names()
         super().__init__(url, app)
         self.committable = committable
         self.lowest_unfinished = lowest_unfinished

@@ -5,6 +5,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer
 
+from clearcall.infra.kafka.header_names import tolerate_header_names
 from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Topic
@@ -20,6 +21,7 @@ async def read_topic(settings: Settings, topic: Topic) -> AsyncIterator[Record]:
     Raises:
         KafkaError: the cluster cannot be reached.
     """
+    tolerate_header_names()
     consumer = AIOKafkaConsumer(
         settings.topic_prefix + topic,
         **client_arguments(settings),
