@@ -37,7 +37,7 @@ from clearcall.schemas import Chunk, DeadLetter, Draft, Topic, decode, encode
 from clearcall.streams.topics import create_topics
 
 sys.path.append(str(Path(__file__).parents[1]))
-from model_server import echo, serving  # the fake model server of the tests
+from model_server import asked_lines, echo, serving  # the fake model server of the tests
 
 PARTITIONS = 4
 MEGABYTE = 1 << 20
@@ -130,18 +130,27 @@ def calls(name: str, number: int, each: int) -> Iterator[Chunk]:
             yield Chunk(call_id=f"{name}{call}", chunk_id=place, speaker=place % 2, text=WORDS)
 
 
-async def slow(settings: Settings, console: Console, *, arrival: int = 600, seconds: int = 30) -> None:
-    """A model at a tenth of the arrival, which then becomes fast."""
-    at_once = 5
-    wait = at_once / (arrival / 10)  # seconds of a request; a chunk is one where the server takes grammars
+class Paced:
+    """A model that answers at most ``rate`` chunks a second, one request after the other; 0 is as fast as it can."""
 
-    async def answer(body: dict[str, Any]) -> Any:
-        await asyncio.sleep(wait)
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+        self._free_at = 0.0
+
+    async def __call__(self, body: dict[str, Any]) -> Any:
+        if self.rate:
+            now = time.monotonic()
+            self._free_at = max(now, self._free_at) + len(asked_lines(body)) / self.rate
+            await asyncio.sleep(self._free_at - now)
         return echo(body)
 
-    async with serving(answer) as url:
-        model = {"consultant": "openai", "urls": (url,), "requests_in_flight": at_once}
-        async with worker(settings.model_copy(update=model), "consultant") as watched:
+
+async def slow(settings: Settings, console: Console, *, arrival: int = 300, seconds: int = 60) -> None:
+    """A model at a tenth of the arrival, which then becomes fast."""
+    model = Paced(arrival / 10)
+    async with serving(model) as url:
+        own = {"consultant": "openai", "urls": (url,)}
+        async with worker(settings.model_copy(update=own), "consultant") as watched:
             before = watched.megabytes(max)
             sending = asyncio.create_task(
                 send(settings, Topic.CHUNKS, calls("slow", 60, arrival * seconds // 60), arrival)
@@ -149,10 +158,11 @@ async def slow(settings: Settings, console: Console, *, arrival: int = 600, seco
             await watched.until(lambda _: sending.done())
             sent, done = await sending, watched.seen[-1]["clearcall_messages_finished_total"]
             during = watched.megabytes(max)
-            wait = 0.0
-            caught_up = await watched.until(lambda now: now["clearcall_messages_finished_total"] >= sent)
+            model.rate = 0
+            caught_up = await watched.until(lambda now: now["clearcall_messages_finished_total"] >= sent, 600)
     console.print(
-        f"slow: {sent} chunks arrived in {seconds} s, {done:.0f} handled meanwhile; "
+        f"slow: {sent} chunks arrived in {seconds} s, {done:.0f} handled meanwhile, "
+        f"{done / sent:.1%}; "
         f"memory {before:.0f} MB at the start, {during:.0f} MB at most; "
         f"lag at most {watched.most('lag_messages'):.0f}, "
         f"in flight at most {watched.most('in_flight_messages'):.0f} messages; all handled {caught_up:.0f} s after "
@@ -241,7 +251,8 @@ async def hot(settings: Settings, console: Console, *, length: int = 20_000) -> 
         return echo(body)
 
     async with serving(answer) as url:
-        given = settings.model_copy(update={"consultant": "openai", "urls": (url,)})
+        # free: whole windows, so that one call of this length ends in minutes at a tenth of a second a request
+        given = settings.model_copy(update={"consultant": "openai", "urls": (url,), "decoding": "free"})
         async with worker(given, "consultant") as watched:
             for name, chunks in (("alone", 0), ("beside", length)):
                 if chunks:
@@ -263,7 +274,7 @@ async def _waits(settings: Settings, name: str, number: int) -> dict[str, list[f
     asked: dict[str, tuple[int, int]] = {}
     answered: dict[str, int] = {}
     hot_partitions: set[int] = set()
-    async with consumer, asyncio.timeout(300):
+    async with consumer, asyncio.timeout(600):
         while len(answered) < number:
             for place, records in (await consumer.getmany(timeout_ms=500)).items():
                 for record in records:
