@@ -70,6 +70,10 @@ chaos: venv ## faults of every kind for MINUTES=10 by SEED=7, and what was lost 
 bench-backpressure: venv ## memory with a slow model, large dead letters, rubbish and a hot call
 	$(BIN)/python tests/benchmarks/bench_backpressure.py $(BENCH_ARGS)
 
+.PHONY: bench-outage
+bench-outage: venv ## a model server stopped under real chunks: BENCH_ARGS='--start "vllm serve …" --url … --model …'
+	$(BIN)/python tests/benchmarks/bench_outage.py $(BENCH_ARGS)
+
 .PHONY: clean
 clean: ## remove what was built, caches and out/; the virtual environment stays
 	rm -rf build dist out .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info

@@ -105,8 +105,10 @@ def _plain(value: Any) -> str:
     return ",".join(value) if isinstance(value, list) else str(value)
 
 
-async def send(settings: Settings, topic: Topic, messages: Iterator[Any], rate: float | None = None) -> int:
-    """Send all, at most ``rate`` a second; gives how many."""
+async def send(
+    settings: Settings, topic: Topic, messages: Iterator[Any], rate: float | None = None, pack: int = 100
+) -> int:
+    """Send all, ``pack`` at once, at most ``rate`` a second; gives how many."""
     sent, start = 0, time.monotonic()
     async with AIOKafkaProducer(bootstrap_servers=settings.kafka, max_request_size=1_048_588, linger_ms=5) as producer:
         waiting = []
@@ -114,7 +116,7 @@ async def send(settings: Settings, topic: Topic, messages: Iterator[Any], rate: 
             key, value, headers = message if isinstance(message, tuple) else (message.key.encode(), encode(message), [])
             waiting.append(await producer.send(settings.topic_prefix + topic, value, key, headers=headers))
             sent += 1
-            if len(waiting) == 100:
+            if len(waiting) == pack:
                 await asyncio.gather(*waiting)
                 waiting.clear()
                 if rate:

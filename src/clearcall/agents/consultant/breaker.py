@@ -17,7 +17,7 @@ FAILURES = 5
 """In a row, until the server is left alone: more than one request tries before it gives up."""
 
 FIRST_REST = 1.0
-LONGEST_REST = 30.0
+LONGEST_REST = 10.0
 """Seconds before the first probe and, doubled after each that fails, at most; up to half of it is taken off by chance,
 so that many workers do not probe at once."""
 
