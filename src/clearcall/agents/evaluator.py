@@ -160,7 +160,7 @@ def rules_of(settings: Settings) -> Rules:
     """How the settings have texts scored.
 
     Raises:
-        OSError: the lexicon cannot be read.
+        UnreadableLexicon, OSError: the lexicon cannot be read.
     """
     return Rules(
         mode=settings.mode,

@@ -12,6 +12,10 @@ from pathlib import Path
 _OPTIONAL = "optional:"
 
 
+class UnreadableLexicon(ValueError):
+    """The file is no text; the message names it and says what to do."""
+
+
 def word_set(text: str) -> frozenset[str]:
     """The words of a list written as one text."""
     return frozenset(text.split())
@@ -53,9 +57,13 @@ class Lexicon:
         """This lexicon with the entries of a UTF-8 file.
 
         Raises:
+            UnreadableLexicon: it is not UTF-8.
             OSError: the file cannot be read.
         """
-        return self.extended(path.read_text(encoding="utf-8").splitlines())
+        try:
+            return self.extended(path.read_text(encoding="utf-8").splitlines())
+        except UnicodeDecodeError as error:
+            raise UnreadableLexicon(f"{path}: not UTF-8 at byte {error.start}; iconv -t UTF-8 makes it so") from error
 
 
 ENGLISH = Lexicon(

@@ -5,7 +5,7 @@ and never vary, so that a server's prefix cache holds them. What was said stands
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
@@ -28,6 +28,12 @@ SHOWN_CHARS = 300
 
 _FOLDER = files("clearcall.agents.consultant") / "prompts"
 _ROLES = ("agent", "caller")
+_OPENING = ("system", "user", "assistant")
+_PLACEHOLDERS = {
+    "request": ("earlier", "count", "lines"),
+    "earlier": ("turns",),
+    "findings": ("findings", "lines"),
+}
 _SECTION = re.compile(r"^=== (\w+)\n", re.MULTILINE)
 _FENCE = re.compile(r"<(?=\s*/?\s*(?:transcript|earlier)\b)", re.IGNORECASE)
 
@@ -53,21 +59,43 @@ def text_of(version: str) -> str:
     return (_FOLDER / f"{version}.txt").read_text(encoding="utf-8")
 
 
+class UnreadablePrompt(ValueError):
+    """The text is no prompt; the message says of which section and what is wrong with it."""
+
+
 @cache
 def load(version: str) -> Prompt:
     """The prompt of that version; raises ``FileNotFoundError`` for one that does not exist."""
-    parts = _SECTION.split(text_of(version))[1:]
+    return read_prompt(version, text_of(version))
+
+
+def read_prompt(version: str, text: str) -> Prompt:
+    """A prompt file's text as a prompt.
+
+    Raises:
+        UnreadablePrompt: a section is missing, or holds a placeholder that nothing is written into.
+    """
+    parts = _SECTION.split(text)[1:]
     sections = [(name, body.rstrip("\n")) for name, body in zip(parts[::2], parts[1::2], strict=True)]
-    templates = {name: Template(body) for name, body in sections}
+    bodies = dict(sections)
     return Prompt(
         version=version,
-        opening=tuple(
-            ChatMessage(cast("Role", name), body) for name, body in sections if name in ("system", "user", "assistant")
-        ),
-        request=templates["request"],
-        earlier=templates["earlier"],
-        findings=templates.get("findings", Template("")),
+        opening=tuple(ChatMessage(cast("Role", name), body) for name, body in sections if name in _OPENING),
+        **{name: _template(version, name, bodies) for name in _PLACEHOLDERS},
     )
+
+
+def _template(version: str, name: str, bodies: Mapping[str, str]) -> Template:
+    if name not in bodies and name != "findings":  # only a prompt that corrects has it
+        raise UnreadablePrompt(f"prompt {version}: no section {name}")
+    template = Template(bodies.get(name, ""))
+    known = _PLACEHOLDERS[name]
+    try:
+        template.substitute(dict.fromkeys(known, ""))
+    except (KeyError, ValueError) as error:
+        wanted = ", ".join(f"${placeholder}" for placeholder in known)
+        raise UnreadablePrompt(f"prompt {version}, section {name}: {error}; it may hold {wanted}") from error
+    return template
 
 
 def version_for(iteration: int) -> str:

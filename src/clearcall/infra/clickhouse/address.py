@@ -24,7 +24,8 @@ class Server:
     database: str
 
     def __str__(self) -> str:
-        return f"{'https' if self.secure else 'http'}://{self.host}:{self.port}/{self.database}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.secure else 'http'}://{host}:{self.port}/{self.database}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,22 @@
+"""One harness under atheris: its name, then libFuzzer's own arguments."""
+
+import logging
+import sys
+
+import atheris
+import fuzz_parts
+import structlog
+
+
+def main() -> None:
+    """Fuzz until libFuzzer's limits; an exception ends it, and its input is kept."""
+    name = sys.argv.pop(1)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    with atheris.instrument_imports(include=["clearcall", "tomllib"]):
+        harness = fuzz_parts.harness(name)
+    atheris.Setup(sys.argv, harness.check)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
