@@ -61,10 +61,16 @@ bench-pipeline: venv ## chunks per second and memory on a real Kafka, beside bar
 MINUTES ?= 10
 SEED ?= 7
 CHAOS_ARGS ?=
+FUZZ_ARGS ?=
 
 .PHONY: chaos
 chaos: venv ## faults of every kind for MINUTES=10 by SEED=7, and what was lost or doubled
 	$(BIN)/python tests/chaos/chaos_run.py --minutes $(MINUTES) --seed $(SEED) $(CHAOS_ARGS)
+
+.PHONY: fuzz
+fuzz: venv ## fuzz every decoder for MINUTES=10 together; FUZZ_ARGS="--only messages", --keep
+	@$(BIN)/python -c 'import atheris' 2> /dev/null || $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[fuzz]' || true
+	$(BIN)/python tests/fuzz/fuzz_run.py --minutes $(MINUTES) $(FUZZ_ARGS)
 
 .PHONY: bench-backpressure
 bench-backpressure: venv ## memory with a slow model, large dead letters, rubbish and a hot call

@@ -12,7 +12,7 @@ def main() -> None:
     """Fuzz until libFuzzer's limits; an exception ends it, and its input is kept."""
     name = sys.argv.pop(1)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    with atheris.instrument_imports(include=["clearcall", "tomllib"]):
+    with atheris.instrument_imports(include=["clearcall", "string", "tomllib"]):
         harness = fuzz_parts.harness(name)
     atheris.Setup(sys.argv, harness.check)
     atheris.Fuzz()

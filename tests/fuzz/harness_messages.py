@@ -1,7 +1,8 @@
 """Values of the topics: a line with the topic's name, then the value."""
 
-from clearcall.schemas import DecodeError, Topic, decode, encode
+from clearcall.schemas import DeadLetter, DecodeError, Topic, decode, encode
 from clearcall.schemas.codec import schema_of
+from clearcall.streams.resend import original
 
 WORDS = (
     *Topic,
@@ -29,6 +30,9 @@ def check(data: bytes) -> None:
     assert back == message
     assert (back.key, back.message_id) == (message.key, message.message_id)
     assert message.key.encode()
+    if isinstance(message, DeadLetter):
+        kept = (message.record_key, message.record_value, *(content for _, content in message.record_headers))
+        assert all((original(content) is None) is (content is None) for content in kept)
 
 
 def topic_of(name: bytes) -> Topic:

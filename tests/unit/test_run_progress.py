@@ -130,7 +130,10 @@ def test_a_file_in_which_no_line_is_a_call_is_refused_by_its_first_line(tmp_path
         read_calls(path)
 
 
-@pytest.mark.parametrize("line", [b"[]", b'{"call_id": 3}', b'{"call_id": "a", "chunks": [1]}'])
+_DEEP = b'{"call_id": "a", "chunk_id": 0, "text": ' + b"[" * 300 + b"]" * 300 + b"}"
+
+
+@pytest.mark.parametrize("line", [b"[]", b'{"call_id": 3}', b'{"call_id": "a", "chunks": [1]}', _DEEP])
 def test_a_line_that_is_no_call_is_named(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "calls.jsonl"
     path.write_bytes(b'{"call_id": "a", "chunks": []}\n' + line)

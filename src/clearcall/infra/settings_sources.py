@@ -68,8 +68,10 @@ def read_toml(path: Path, known: Collection[str], secrets: Collection[str]) -> d
         found = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise BadSettings([f"{path}: {(error.strerror or 'cannot be read').lower()}"]) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
         raise BadSettings([f"{path}: not TOML: {error}"]) from error
+    except RecursionError as error:
+        raise BadSettings([f"{path}: nested too deep"]) from error
     problems = [f"{path}: unknown key {key!r}{_did_you_mean(key, known)}" for key in found if key not in known]
     problems += [
         f"{path}: {key} is a secret, not for this file; set {ENV_PREFIX}{key.upper()} or {_file_variable(key)}"
@@ -107,9 +109,16 @@ def problems_of(error: ValidationError, origins: Mapping[str, str], secrets: Col
         if not name:
             lines.append(message)
             continue
-        value = MASK if name in secrets else repr(masked(str(problem["input"])))
+        value = MASK if name in secrets else repr(masked(_written(problem["input"])))
         lines.append(f"{name}: {message}; it is {value}, from {origins.get(name, 'the default')}")
     return lines
+
+
+def _written(value: Any) -> str:
+    try:
+        return str(value)
+    except ValueError:  # Python writes no number of thousands of digits
+        return "a number too long to show"
 
 
 def shown(value: Any) -> str:

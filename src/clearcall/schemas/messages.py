@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from clearcall.schemas.parts import (
     Attempt,
+    Base64,
     CallId,
     ConsultantInfo,
     ContextTurn,
@@ -242,9 +243,9 @@ class DeadLetter(Message):
     topic: str
     partition: Ordinal
     offset: Annotated[int, Field(ge=0)]
-    record_key: str | None
-    record_value: str | None
-    record_headers: tuple[tuple[str, str | None], ...] = ()
+    record_key: Base64 | None
+    record_value: Base64 | None
+    record_headers: tuple[tuple[str, Base64 | None], ...] = ()
     record_timestamp: float | None = None
     truncated: bool = False
     clearcall_version: str

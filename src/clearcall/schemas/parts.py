@@ -3,13 +3,21 @@
 Texts are kept exactly as received.
 """
 
+from base64 import b64decode
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _base64(text: str) -> str:
+    b64decode(text, validate=True)  # its error is a ValueError, as pydantic wants it
+    return text
+
 
 CallId = Annotated[str, Field(min_length=1, max_length=256)]
 Ordinal = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Base64 = Annotated[str, AfterValidator(_base64)]
 Score = Annotated[float, Field(ge=0, le=100)]
 Name = Annotated[str, Field(max_length=64, pattern=r"^[a-z0-9-]*$")]
 """Of a consultant or a task; empty where it has none."""

@@ -59,15 +59,13 @@ def read_calls(path: Path, most: int | None = None) -> list[RawChunk]:
             continue
         try:
             call_id, records = _call(call)
-        except TypeError as error:
+        except TypeError as error:  # orjson's, too, which writes less deep than it reads
             raise CallFileError(f"{path}, line {number}: {error}") from error
-        if most is not None and len(seen | {call_id}) > most:
+        if most is not None and call_id not in seen and len(seen) >= most:
             left_out = True
             continue
         seen.add(call_id)
-        chunks += [
-            RawChunk(call_id, orjson.dumps(record), f"{call_id}/{record.get('chunk_id', '?')}") for record in records
-        ]
+        chunks += [RawChunk(call_id, value, f"{call_id}/{chunk_id}") for chunk_id, value in records]
     if unreadable and not seen:
         raise unreadable
     if not chunks:
@@ -80,7 +78,8 @@ def _written(lines: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
-def _call(call: Any) -> tuple[str, list[dict[str, Any]]]:
+def _call(call: Any) -> tuple[str, list[tuple[object, bytes]]]:
+    """The call's id, and for each of its chunks what stands for its number and its value."""
     if not isinstance(call, dict) or not isinstance(call.get("call_id"), str):
         raise TypeError('not a call: an object with "call_id" (text) and "chunks" (a list) is wanted')
     records = call.get("chunks", [call])
@@ -88,5 +87,9 @@ def _call(call: Any) -> tuple[str, list[dict[str, Any]]]:
         raise TypeError('"chunks" is not a list of objects')
     call_id = call["call_id"]
     return call_id, [
-        {"call_id": call_id} | {name: record[name] for name in _FIELDS if name in record} for record in records
+        (
+            record.get("chunk_id", "?"),
+            orjson.dumps({"call_id": call_id} | {name: record[name] for name in _FIELDS if name in record}),
+        )
+        for record in records
     ]

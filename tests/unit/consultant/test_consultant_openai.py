@@ -63,6 +63,27 @@ async def test_an_answer_comes_with_its_model_reason_and_tokens() -> None:
     assert await client.complete(ASK, 50) == Completion("1 agent: Hello.", "stop", "served", 12, 5)
 
 
+@pytest.mark.parametrize("count", ["1e999", "-5", "99999999999999999999", "NaN", '"12"', "[]", "2.5"])
+async def test_a_count_of_tokens_that_can_be_none_costs_no_answer(count: str) -> None:
+    body = f'{{"choices": [{{"message": {{"content": "Hello."}}}}], "usage": {{"prompt_tokens": {count}}}}}'
+    client, _ = model_at(Scripted(status(200, body)))
+    completion = await client.complete(ASK, 50)
+    assert (completion.text, completion.prompt_tokens) == ("Hello.", 0)
+
+
+async def test_a_lone_surrogate_in_an_answer_or_its_model_becomes_a_question_mark() -> None:
+    body = r'{"choices": [{"message": {"content": "Hel\ud800lo."}}], "model": "m\udfff"}'
+    client, _ = model_at(Scripted(status(200, body)))
+    completion = await client.complete(ASK, 50)
+    assert (completion.text, completion.model) == ("Hel?lo.", "m?")
+
+
+async def test_a_refusal_that_claims_another_character_set_is_a_refusal() -> None:
+    client, _ = model_at(Scripted(status(400, "no", {"content-type": "text/plain; charset=utf-16"})))
+    with pytest.raises(Rejected):
+        await client.complete(ASK, 50)
+
+
 async def test_the_request_is_greedy_unstreamed_bounded_and_carries_the_key() -> None:
     script = Scripted(ok)
     client, _ = model_at(script, api_key="secret")
@@ -92,6 +113,7 @@ async def test_without_a_model_name_the_server_is_asked_once() -> None:
         status(200, "{}"),
         status(200, '{"choices": []}'),
         status(200, '{"choices": [{"message": null}]}'),
+        status(200, "[" * 100_000),
         refused,
     ],
 )
@@ -114,7 +136,7 @@ async def test_what_does_not_pass_is_an_outage_in_the_end() -> None:
 
 
 async def test_a_server_that_says_when_to_come_back_is_heard() -> None:
-    client, delays = model_at(Scripted(status(429, headers={"retry-after": "7"}), ok))
+    client, delays = model_at(Scripted(status(429, headers={"retry-after": "7"}), ok), clock=lambda: 0.0)
     await client.complete(ASK, 50)
     assert delays == [7.0]
 

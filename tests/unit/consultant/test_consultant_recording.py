@@ -189,6 +189,11 @@ def test_a_recording_is_written_in_the_order_of_its_chunks(tmp_path: Path) -> No
         ("not json", "line 1"),
         (HEADER.model_dump_json() + "\n[]", "line 2"),
         (HEADER.model_dump_json() + '\n{"call_id": "c"}', "line 2"),
+        (HEADER.model_dump_json().replace('"recording":1', '"recording":2'), "line 1"),
+        (
+            HEADER.model_dump_json() + "\n" + f'{{"call_id": "c", "chunk_id": {2**70}}}',
+            "line 2: chunk_id: Input should be less",
+        ),
     ],
 )
 def test_what_is_no_recording_is_an_error_that_says_where(tmp_path: Path, content: str, where: str) -> None:

@@ -41,11 +41,25 @@ def test_a_server_address_has_clickhouse_ports_by_default(dsn: str, server: Serv
 
 
 @pytest.mark.parametrize(
-    "dsn", ["", "db", "postgres://db/x", "chdb://", "http://", "http://db/a b", "chdb:///x?database=a;b"]
+    "dsn",
+    [
+        "",
+        "db",
+        "postgres://db/x",
+        "chdb://",
+        "http://",
+        "http://db/a b",
+        "chdb:///x?database=a;b",
+        "chdb://~no-such-user/x",
+    ],
 )
 def test_an_address_that_cannot_be_read_is_refused(dsn: str) -> None:
     with pytest.raises(ValueError, match=r"address|folder|name"):
         parse(dsn)
+
+
+def test_a_server_s_address_is_written_as_it_is_read() -> None:
+    assert str(parse("https://[::1]/calls")) == "https://[::1]:8443/calls"
 
 
 def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:

@@ -130,6 +130,18 @@ def test_a_file_that_is_missing_or_no_toml_is_named(tmp_path: Path) -> None:
     assert "not TOML" in problems(tmp_path / "binary.toml")[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kafka = " + "[" * 5000, "nested too deep"),
+        ("partitions = " + "1" * 5000, "not TOML"),
+        (f"urls = [0x{'f' * 5000}]", "a number too long to show"),
+    ],
+)
+def test_a_file_that_python_itself_cannot_take_in_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    assert said in problems(toml(tmp_path, text))[0]
+
+
 def test_each_bad_value_is_one_line_with_its_value_and_origin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CLEARCALL_THRESHOLD", "300")
     config = toml(tmp_path, 'consultant = "magic"')

@@ -1,5 +1,6 @@
 """What is read from a topic, and what is refused."""
 
+import base64
 import json
 import traceback
 from typing import Any
@@ -128,6 +129,12 @@ def test_a_bad_value_is_refused_with_its_reason_and_without_its_text(value: byte
     assert "four two" not in shown
 
 
+def test_a_dead_letter_whose_original_is_no_base64_is_refused() -> None:
+    letter = {"stage": "s", "reason": "r", "detail": "d", "topic": "t", "partition": 0, "offset": 1, "record_key": "a="}
+    with pytest.raises(Undecodable, match=r"record_key: .*base64"):
+        decode(DeadLetter, json.dumps(letter | {"record_value": None, "clearcall_version": "0", "died_at": 0}).encode())
+
+
 def test_many_errors_are_summed_up() -> None:
     with pytest.raises(DecodeError, match=r"and 5 more$"):
         decode(DeadLetter, b"{}")
@@ -191,6 +198,7 @@ def test_a_lone_surrogate_made_in_process_is_refused_on_the_way_out() -> None:
 
 
 TEXT = st.text(max_size=40)
+BASE64 = st.binary(max_size=9).map(base64.b64encode).map(bytes.decode)
 ORDINAL = st.integers(0, 2**31 - 1)
 SCORE = st.floats(0, 100)
 FLOAT = st.floats(allow_nan=False, allow_infinity=False)
@@ -285,9 +293,9 @@ MESSAGES: list[st.SearchStrategy[Message]] = [
         topic=TEXT,
         partition=ORDINAL,
         offset=st.integers(0, 2**63 - 1),
-        record_key=st.none() | TEXT,
-        record_value=st.none() | TEXT,
-        record_headers=st.lists(st.tuples(TEXT, st.none() | TEXT), max_size=2).map(tuple),
+        record_key=st.none() | BASE64,
+        record_value=st.none() | BASE64,
+        record_headers=st.lists(st.tuples(TEXT, st.none() | BASE64), max_size=2).map(tuple),
         record_timestamp=st.none() | FLOAT,
         clearcall_version=TEXT,
         died_at=FLOAT,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearcall.scoring.lexicon import ENGLISH
+from clearcall.scoring.lexicon import ENGLISH, UnreadableLexicon
 from clearcall.scoring.normalise import Normalised, normalise
 
 
@@ -169,6 +169,12 @@ def test_places_are_right_where_normal_forms_are_longer_than_the_text() -> None:
 )
 def test_other_scripts_are_read_as_words(text: str, forms: tuple[str, ...]) -> None:
     assert normalise(text).forms == forms
+
+
+def test_a_lexicon_that_is_no_utf_8_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "fillers").write_bytes("épatant".encode("latin-1"))
+    with pytest.raises(UnreadableLexicon, match=r"fillers: not UTF-8 at byte 0; iconv"):
+        ENGLISH.read(tmp_path / "fillers")
 
 
 def test_a_lexicon_can_be_extended_by_a_file(tmp_path: Path) -> None:

@@ -15,8 +15,11 @@ from clearcall.scoring.lexicon import ENGLISH, Lexicon
 LONGEST = (2.0, 10)
 """An answer of more than twice its source's words and ten is no copy of it: the model runs on."""
 
+_STARS = r"\*{0,3}"  # bounded: two runs without bounds, side by side, take the square of the time
 _HEAD = re.compile(
-    r"[>*#(\[ -]{0,4}([0-9]{1,6})[)\].]?(?: ?\**(?:agent|caller|speaker [0-9]+)\**)? ?\**:\** ?(.*)", re.IGNORECASE
+    r"[>*#(\[ -]{0,4}([0-9]{1,6})[)\].]?"
+    rf"(?: ?{_STARS}(?:agent|caller|speaker [0-9]{{1,10}}){_STARS})? ?{_STARS}:{_STARS} ?(.*)",
+    re.IGNORECASE,
 )
 _INNER_HEAD = re.compile(r"\b[0-9]{1,6} (?:agent|caller|speaker [0-9]+):", re.IGNORECASE)
 _DECORATION = re.compile(r"`{3}\w*|</?(?:transcript|earlier)>", re.IGNORECASE)
@@ -45,22 +48,24 @@ def parse(text: str, sources: Sequence[str], *, cut: bool, lexicon: Lexicon = EN
 
 def _hear(text: str) -> _Heard:
     heard = _Heard()
-    opened = 0
+    written: dict[int, list[list[str]]] = {}
+    opened: list[str] | None = None
     for raw in text.splitlines():
         line = one_line(raw)
         if not line:
-            opened = 0
+            opened = None
             continue
         if _DECORATION.fullmatch(line):
             continue
         head = _HEAD.fullmatch(line)
         if head:
-            opened = heard.last = int(head[1])
-            heard.numbered.setdefault(opened, []).append(head[2])
-        elif opened:
-            heard.numbered[opened][-1] += f" {line}"
+            heard.last, opened = int(head[1]), [head[2]]
+            written.setdefault(heard.last, []).append(opened)
+        elif opened is not None:
+            opened.append(line)
         else:
             heard.loose.append(line)
+    heard.numbered = {number: list(map(" ".join, texts)) for number, texts in written.items()}
     return heard
 
 

@@ -33,6 +33,9 @@ LONGEST_DELAY = 20.0
 KEEP_ALIVE = 4.0
 """Seconds that an idle connection is kept: less than the 5 after which vLLM closes it, or a request would meet that."""
 
+MOST_TOKENS = 10_000_000
+"""Most tokens of a request that a server's count is believed: no model's context holds as many."""
+
 _OVERLOADED = (429, 503)
 _OUR_FAULT = (400, 413, 422)
 _MISCONFIGURED = (401, 403, 404)
@@ -207,7 +210,7 @@ class OpenAI:
         _check(response, server.url)
         try:
             return response.json()
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Passing("the answer is not JSON") from error
 
     async def _request(self, server: Server, method: str, path: str, body: object) -> httpx.Response:
@@ -235,7 +238,7 @@ def _check(response: httpx.Response, url: str) -> None:
     if status == httpx.codes.OK:
         return
     if status in _OUR_FAULT:
-        text = response.text[:2000]
+        text = response.content[:2000].decode("utf-8", "replace")  # whatever character set it claims
         if _GRAMMAR_FIELD in text or _ABOUT_GRAMMAR.search(text):
             raise _GrammarRefused(f"HTTP {status}", always=_GRAMMAR_FIELD in text)
         too_long = status == httpx.codes.REQUEST_ENTITY_TOO_LARGE or _TOO_LONG.search(text)
@@ -259,14 +262,24 @@ def _completion(content: Any) -> Completion:
         text = choice["message"]["content"]
         usage = content.get("usage") or {}
         return Completion(
-            text=str(text or ""),
-            finish_reason=str(choice.get("finish_reason") or ""),
-            model=str(content.get("model") or ""),
-            prompt_tokens=int(usage.get("prompt_tokens") or 0),
-            completion_tokens=int(usage.get("completion_tokens") or 0),
+            text=_text(text),
+            finish_reason=_text(choice.get("finish_reason")),
+            model=_text(content.get("model")),
+            prompt_tokens=_tokens(usage.get("prompt_tokens")),
+            completion_tokens=_tokens(usage.get("completion_tokens")),
         )
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise Passing("the answer is no chat completion") from error
+
+
+def _text(value: Any) -> str:
+    """Without lone surrogates, which JSON can hold and no message can."""
+    return str(value or "").encode("utf-8", "replace").decode()
+
+
+def _tokens(value: Any) -> int:
+    """A server's count, 0 where it gives none that can be one; it is told on, and must never cost the answer."""
+    return value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else 0
 
 
 def _by_grammar(completion: Completion, grammar: Grammar, server: Server, began: float) -> Completion:
@@ -283,6 +296,6 @@ def _by_grammar(completion: Completion, grammar: Grammar, server: Server, began:
 
 def _first_model(content: Any) -> str:
     try:
-        return str(content["data"][0]["id"])
+        return _text(content["data"][0]["id"])
     except (IndexError, KeyError, TypeError) as error:
         raise Passing("the server names no model") from error

@@ -196,5 +196,5 @@ async def server_version(url: str) -> str:
         async with httpx.AsyncClient(timeout=5) as client:
             response = await client.get(url.removesuffix("/").removesuffix("/v1") + "/version")
             return f"vLLM {response.json()['version']}"
-    except (httpx.HTTPError, KeyError, TypeError, ValueError):
+    except (httpx.HTTPError, KeyError, TypeError, ValueError, RecursionError):
         return "unknown"

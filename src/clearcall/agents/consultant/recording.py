@@ -6,29 +6,33 @@ digest makes sure that it answers the same words.
 
 import hashlib
 from pathlib import Path
+from typing import Annotated, Literal
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clearcall.agents.consultant.backend import Line
 from clearcall.schemas import Failure
+from clearcall.schemas.parts import Ordinal
+
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 Place = tuple[str, int, int, int]
 """Call id, chunk id, piece, iteration."""
 
 
 class _Row(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class Header(_Row):
     """How the recording was made. ``server`` and ``quantisation`` are as the recording's maker says."""
 
-    recording: int = 1
+    recording: Literal[1] = 1
     model: str
     server: str
     quantisation: str
-    settings: dict[str, str | int | float]
+    settings: dict[str, str | Whole | float]
     decoding: str
     prompt_versions: tuple[str, ...]
     recorded_at: str
@@ -42,16 +46,16 @@ class Recorded(_Row):
     """
 
     call_id: str
-    chunk_id: int = Field(ge=0)
-    part: int = Field(0, ge=0)
-    iteration: int = Field(ge=0)
+    chunk_id: Ordinal
+    part: Ordinal = 0
+    iteration: Ordinal
     source: str
     text: str
     failure: Failure | None = None
     prompt_version: str
     decoding: str = ""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: Ordinal = 0
+    completion_tokens: Ordinal = 0
     latency_ms: float = 0.0
 
     @property

@@ -56,7 +56,11 @@ def _embedded(rest: str) -> Embedded:
     if not folder:
         raise ValueError("chdb:// names no folder, as in chdb://./out/db")
     database = parse_qs(query).get("database", [DEFAULT_DATABASE])[0]
-    return Embedded(Path(unquote(folder)).expanduser(), _checked(database))
+    try:
+        path = Path(unquote(folder)).expanduser()
+    except RuntimeError as error:
+        raise ValueError(f"{unquote(folder)}: no such home folder") from error
+    return Embedded(path, _checked(database))
 
 
 def _server(dsn: str) -> Server:

@@ -62,7 +62,7 @@ def _models(response: "httpx.Response") -> list[str]:
     try:
         content: Any = response.json()
         return [str(model["id"]) for model in content["data"]]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
