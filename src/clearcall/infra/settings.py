@@ -66,13 +66,13 @@ class Settings(BaseSettings):
     db_ca_file: Path | None = Field(None, description="PEM of who signed an https server; else the usual authorities")
 
     # Consultant
-    consultant: Literal["openai", "rules", "recorded"] = Field(
-        "openai", description="who cleans: an OpenAI-compatible server, rules without a model, recorded answers"
+    consultant: Literal["openai", "vllm", "rules", "recorded"] = Field(
+        "openai", description="who cleans: an OpenAI-compatible server, vLLM in process, rules, recorded answers"
     )
     urls: Annotated[tuple[str, ...], NoDecode] = Field(
         ("http://localhost:8000/v1",), description="model servers of one model, comma separated in the environment"
     )
-    model: str = Field("", description="as the server names it; empty asks the server")
+    model: str = Field("", description="as the server names it; empty asks it. For vllm: name on the hub, or folder")
     api_key: SecretStr = Field(SecretStr(""), description="sent to the model servers as a bearer token")
     recording: Path | None = Field(None, description="answers for the recorded consultant")
     decoding: Literal["constrained", "project", "free", "free-then-constrained", "free-then-project"] = Field(
@@ -84,9 +84,17 @@ class Settings(BaseSettings):
     )
     window_words: Count = Field(600, description="most words of new speech in one request")
     context_words: Count = Field(120, description="most words of earlier speech shown for context")
-    requests_in_flight: Count = Field(32, description="most requests under way per model URL")
+    requests_in_flight: Count = Field(32, description="most requests under way per model URL, or in the vllm engine")
     connect_timeout: Seconds = Field(5.0, description="seconds for a connection to a model server or database")
     request_timeout: Seconds = Field(120.0, description="seconds from a request to the end of its answer")
+
+    # vLLM in process
+    vllm_max_model_len: Count = Field(4096, description="tokens of prompt and answer")
+    vllm_gpu_memory_utilization: Share = Field(0.9, description="share of the GPU's memory for weights and cache")
+    vllm_dtype: Literal["auto", "bfloat16", "float16", "float32"] = Field("auto", description="of the loaded weights")
+    vllm_quantization: str = Field("", description="such as fp8; empty takes the model as it is")
+    vllm_tensor_parallel_size: Count = Field(1, description="GPUs that share the model")
+    vllm_enforce_eager: bool = Field(False, description="compile no graphs: starts sooner, answers slower")
 
     # Scoring
     mode: Literal["paper", "strict"] = Field("strict", description="Algorithm 1 alone, or normalised and with guards")
@@ -192,6 +200,12 @@ class Settings(BaseSettings):
             raise ValueError(f"kafka_security {self.kafka_security} needs kafka_user and kafka_password")
         if self.kafka_key_file and not self.kafka_cert_file:
             raise ValueError("kafka_key_file is the key of kafka_cert_file, which is not set")
+        return self
+
+    @model_validator(mode="after")
+    def _an_engine_has_a_model(self) -> Self:
+        if self.consultant == "vllm" and not self.model:
+            raise ValueError("consultant vllm needs a model: a name on the hub, or a folder")
         return self
 
     @model_validator(mode="after")

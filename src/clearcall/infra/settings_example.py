@@ -14,6 +14,7 @@ _SECTIONS = {
     "kafka": "Kafka",
     "db": "The performance database (ClickHouse)",
     "consultant": "The consultant",
+    "vllm_max_model_len": "vLLM in this process, where consultant is vllm",
     "mode": "Scoring",
     "evaluator_agent_urls": "The evaluator agent",
     "in_flight": "Delivery",

