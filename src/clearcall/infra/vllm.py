@@ -157,9 +157,10 @@ def serve_command(
         Flag("--no-enable-log-requests", "", "what was said stays out of the server's log"),
     ]
     if tool_parser:
-        flags.append(
-            Flag("--tool-call-parser", tool_parser, "the evaluator agent's tool calls; without one vLLM refuses them")
-        )
+        flags += [
+            Flag("--enable-auto-tool-choice", "", "without it no parser of tool calls is loaded, named or not"),
+            Flag("--tool-call-parser", tool_parser, "the evaluator agent's tool calls; without one vLLM refuses them"),
+        ]
     chosen, why = _speculation(card, load, speculation)
     if chosen is not Speculation.NONE:
         flags.append(Flag("--speculative-config", json.dumps(_speculative(chosen, shared=shared_memory)), why))

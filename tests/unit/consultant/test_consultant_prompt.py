@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clearcall.agents.consultant.backend import Request
 from clearcall.agents.consultant.pieces import cut
-from clearcall.agents.consultant.prompt import CLEAN, CORRECT, UnreadablePrompt, load, read_prompt, render, said_in
+from clearcall.agents.consultant.prompt import CLEAN, CORRECT, load, render, said_in
 from clearcall.schemas import (
     Attempt,
     Chunk,
@@ -110,23 +110,6 @@ def test_no_example_holds_a_digit_that_could_leak_into_an_answer(version: str) -
     examples = [message.content for message in load(version).opening if message.role != "system"]
     spoken = [line.partition(": ")[2] for text in examples for line in text.splitlines()]
     assert not [line for line in spoken if any(map(str.isdigit, line))]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "no section request"),
-        ("=== request\n$lines\n", "no section earlier"),
-        (
-            "=== request\n$line\n=== earlier\n$turns\n",
-            r"section request: 'line'; it may hold \$earlier, \$count, \$lines",
-        ),
-        ("=== request\n5 $\n=== earlier\n$turns\n", "section request: Invalid placeholder"),
-    ],
-)
-def test_a_prompt_that_cannot_be_written_into_says_what_is_wrong(text: str, said: str) -> None:
-    with pytest.raises(UnreadablePrompt, match=said):
-        read_prompt("mine", text)
 
 
 def test_an_unknown_version_is_an_error_that_names_it() -> None:

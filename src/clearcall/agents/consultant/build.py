@@ -16,6 +16,7 @@ from clearcall.agents.consultant.engine import EngineOptions, require_vllm, star
 from clearcall.agents.consultant.in_process import InProcess
 from clearcall.agents.consultant.openai import OpenAI
 from clearcall.agents.consultant.pieces import ALONE
+from clearcall.agents.consultant.prompt import Prompts, released
 from clearcall.agents.consultant.recorded import RecordedBackend
 from clearcall.agents.consultant.rules import RulesBackend
 from clearcall.agents.lexicon import lexicon_of
@@ -76,15 +77,20 @@ def _window_words(settings: Settings) -> int:
     return min(settings.window_words, WINDOW_WORDS) if constrained else settings.window_words
 
 
-def backend_of(settings: Settings, transport: httpx.AsyncBaseTransport | None = None) -> Backend:
-    """What answers; raises as ``build`` does. ``transport`` carries the requests to model servers where given."""
+def backend_of(
+    settings: Settings, transport: httpx.AsyncBaseTransport | None = None, prompts: Prompts = released
+) -> Backend:
+    """What answers; raises as ``build`` does.
+
+    ``transport`` carries the requests to model servers where given; ``prompts`` ask them.
+    """
     if settings.consultant == "rules":
         return RulesBackend(lexicon_of(settings))
     if settings.consultant == "recorded":
         if settings.recording is None:
             raise ValueError("the recorded consultant needs a recording: set CLEARCALL_RECORDING")
         return RecordedBackend.load(settings.recording)
-    return ChatBackend(chat_model(settings, transport), settings.decoding, lexicon_of(settings))
+    return ChatBackend(chat_model(settings, transport), settings.decoding, lexicon_of(settings), prompts)
 
 
 def chat_model(settings: Settings, transport: httpx.AsyncBaseTransport | None = None) -> ChatModel:

@@ -3,7 +3,7 @@
 from clearcall.agents.consultant.backend import Answers, ChatModel, Request
 from clearcall.agents.consultant.decoding import CONSTRAINED, PROJECT, decoding_at, projected, window_grammar
 from clearcall.agents.consultant.lines import parse
-from clearcall.agents.consultant.prompt import render, version_for
+from clearcall.agents.consultant.prompt import Prompts, released, render
 from clearcall.schemas import ConsultantInfo
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
 
@@ -11,13 +11,20 @@ from clearcall.scoring.lexicon import ENGLISH, Lexicon
 class ChatBackend:
     """Answers by a ``ChatModel``, in one of the ways of decoding; where it takes no grammar, answers are projected.
 
-    ``lexicon`` says what is a filler, which may be left out.
+    ``lexicon`` says what is a filler, which may be left out; ``prompts`` which prompt asks at each iteration.
     """
 
-    def __init__(self, model: ChatModel, decoding: str = CONSTRAINED, lexicon: Lexicon = ENGLISH) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        decoding: str = CONSTRAINED,
+        lexicon: Lexicon = ENGLISH,
+        prompts: Prompts = released,
+    ) -> None:
         self._model = model
         self._decoding = decoding
         self._lexicon = lexicon
+        self._prompts = prompts
 
     def info(self, iteration: int) -> ConsultantInfo:
         """The model as far as it is known, with the prompt and the decoding of this iteration."""
@@ -27,7 +34,7 @@ class ChatBackend:
         """One completion for all lines."""
         decoding = decoding_at(self._decoding, request.iteration)
         grammar = window_grammar(request, self._lexicon) if decoding == CONSTRAINED else None
-        completion = await self._model.complete(render(request), max_tokens(request), grammar)
+        completion = await self._model.complete(render(request, self._prompts), max_tokens(request), grammar)
         texts = [line.text for line in request.lines]
         answers = parse(completion.text, texts, cut=completion.finish_reason == "length", lexicon=self._lexicon)
         if decoding == CONSTRAINED and not completion.constrained:
@@ -47,7 +54,7 @@ class ChatBackend:
 
     def _info(self, iteration: int, model: str, decoding: str) -> ConsultantInfo:
         return ConsultantInfo(
-            backend=self._model.name, model=model, prompt_version=version_for(iteration), decoding=decoding
+            backend=self._model.name, model=model, prompt_version=self._prompts(iteration).version, decoding=decoding
         )
 
 

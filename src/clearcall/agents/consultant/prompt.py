@@ -5,7 +5,7 @@ and never vary, so that a server's prefix cache holds them. What was said stands
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
@@ -29,11 +29,12 @@ SHOWN_CHARS = 300
 _FOLDER = files("clearcall.agents.consultant") / "prompts"
 _ROLES = ("agent", "caller")
 _OPENING = ("system", "user", "assistant")
-_PLACEHOLDERS = {
-    "request": ("earlier", "count", "lines"),
-    "earlier": ("turns",),
-    "findings": ("findings", "lines"),
+_PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "request": (("lines",), ("earlier", "count")),
+    "earlier": (("turns",), ()),
+    "findings": (("findings",), ("lines",)),
 }
+"""The templates by section: the places that each must have, and those that it may."""
 _SECTION = re.compile(r"^=== (\w+)\n", re.MULTILINE)
 _FENCE = re.compile(r"<(?=\s*/?\s*(?:transcript|earlier)\b)", re.IGNORECASE)
 
@@ -47,6 +48,10 @@ class Prompt:
     request: Template
     earlier: Template
     findings: Template
+
+
+Prompts = Callable[[int], Prompt]
+"""The prompt of each iteration."""
 
 
 def versions() -> list[str]:
@@ -70,32 +75,47 @@ def load(version: str) -> Prompt:
 
 
 def read_prompt(version: str, text: str) -> Prompt:
-    """A prompt file's text as a prompt.
+    """The prompt of a file's text.
 
     Raises:
-        UnreadablePrompt: a section is missing, or holds a placeholder that nothing is written into.
+        UnreadablePrompt: a section is missing, unknown, or does not say where the words go.
     """
-    parts = _SECTION.split(text)[1:]
+    before, *parts = _SECTION.split(text.replace("\r\n", "\n"))
     sections = [(name, body.rstrip("\n")) for name, body in zip(parts[::2], parts[1::2], strict=True)]
-    bodies = dict(sections)
+    _check(before, sections)
+    templates = {name: Template(body) for name, body in sections}
     return Prompt(
         version=version,
         opening=tuple(ChatMessage(cast("Role", name), body) for name, body in sections if name in _OPENING),
-        **{name: _template(version, name, bodies) for name in _PLACEHOLDERS},
+        request=templates["request"],
+        earlier=templates["earlier"],
+        findings=templates.get("findings", Template("")),
     )
 
 
-def _template(version: str, name: str, bodies: Mapping[str, str]) -> Template:
-    if name not in bodies and name != "findings":  # only a prompt that corrects has it
-        raise UnreadablePrompt(f"prompt {version}: no section {name}")
-    template = Template(bodies.get(name, ""))
-    known = _PLACEHOLDERS[name]
-    try:
-        template.substitute(dict.fromkeys(known, ""))
-    except (KeyError, ValueError) as error:
-        wanted = ", ".join(f"${placeholder}" for placeholder in known)
-        raise UnreadablePrompt(f"prompt {version}, section {name}: {error}; it may hold {wanted}") from error
-    return template
+def _check(before: str, sections: Sequence[tuple[str, str]]) -> None:
+    names = [name for name, _ in sections]
+    if before.strip() or not names:
+        raise UnreadablePrompt("it should begin with a section, such as === system")
+    if missing := [name for name in ("system", "request", "earlier") if name not in names]:
+        raise UnreadablePrompt(f"it has no section {', '.join(missing)}")
+    for name, body in sections:
+        if name not in (*_OPENING, *_PLACES):
+            raise UnreadablePrompt(f"there is no section {name}; there are {', '.join((*_OPENING, *_PLACES))}")
+        if name in _PLACES and names.count(name) > 1:
+            raise UnreadablePrompt(f"it has the section {name} twice")
+        needed, allowed = _PLACES.get(name, ((), ()))
+        if name in _OPENING:
+            continue
+        if not Template(body).is_valid():
+            raise UnreadablePrompt(f"in section {name} a $ stands alone; write $$ for one")
+        used = Template(body).get_identifiers()
+        if unknown := [place for place in used if place not in (*needed, *allowed)]:
+            raise UnreadablePrompt(
+                f"section {name} has no place ${unknown[0]}; it has ${', $'.join((*needed, *allowed))}"
+            )
+        if absent := [place for place in needed if place not in used]:
+            raise UnreadablePrompt(f"section {name} lacks ${absent[0]}")
 
 
 def version_for(iteration: int) -> str:
@@ -103,9 +123,14 @@ def version_for(iteration: int) -> str:
     return CORRECT if iteration else CLEAN
 
 
-def render(request: Request) -> list[ChatMessage]:
+def released(iteration: int) -> Prompt:
+    """This release's prompt of an iteration."""
+    return load(version_for(iteration))
+
+
+def render(request: Request, prompts: Prompts = released) -> list[ChatMessage]:
     """The chat that asks for the request's lines, earlier answers and what was found in them included."""
-    prompt = load(version_for(request.iteration))
+    prompt = prompts(request.iteration)
     lines = "\n".join(
         f"{number} {role(line.chunk.speaker)}: {fenced(line.text)}" for number, line in enumerate(request.lines, 1)
     )

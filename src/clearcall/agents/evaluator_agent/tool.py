@@ -1,7 +1,8 @@
 """The one function that the evaluator agent may call, how it is asked to, and what it hands over.
 
-OpenAI's tools with a ``tool_choice`` that names the function: vLLM then lets the model write nothing but arguments by
-the function's JSON Schema (it needs ``--tool-call-parser``). What they say is the model's own.
+OpenAI's tools with a ``tool_choice`` that names the function, which is ``strict``: vLLM then lets the model write
+nothing but arguments by the function's JSON Schema (not strict they would be any JSON at all; without
+``--enable-auto-tool-choice --tool-call-parser`` it refuses the request). What they say is the model's own.
 """
 
 import json
@@ -27,6 +28,7 @@ _TOOL = {
     "type": "function",
     "function": {
         "name": FUNCTION,
+        "strict": True,
         "description": "Scores a fragment of a cleaned transcript against what was said, 0 to 100.",
         "parameters": {
             "type": "object",
@@ -51,7 +53,7 @@ class Arguments:
 
 def shown(fragment: str, source: str) -> Arguments:
     """The true arguments: each text on one line, unable to close the fence that the model sees it in."""
-    return Arguments(*(_FENCE.sub("< ", one_line(text)) for text in (fragment, source)))
+    return Arguments(*(_FENCE.sub("< ", _flat(text)) for text in (fragment, source)))
 
 
 def asked(true: Arguments) -> dict[str, Any]:
@@ -80,4 +82,9 @@ def called_with(answer: Any) -> Arguments | None:
     fragment, source = arguments.get("fragment"), arguments.get("source")
     if not isinstance(fragment, str) or not isinstance(source, str):
         return None
-    return Arguments(one_line(fragment), one_line(source))
+    return Arguments(_flat(fragment), _flat(source))
+
+
+def _flat(text: str) -> str:
+    """The text on one line, as it is shown and compared."""
+    return " ".join(one_line(text).split())

@@ -124,8 +124,8 @@ def evaluator_agent(
 ) -> None:
     """How a model distorts real fragments when it calls the scoring function, and which flags that would change.
 
-    The server must take tools: vLLM with --tool-call-parser (hermes for Qwen). Without --url it is the server of
-    evaluator_agent_urls, else the consultant's.
+    The server must take tools: vLLM with --enable-auto-tool-choice --tool-call-parser (hermes for Qwen). Without --url
+    it is that of evaluator_agent_urls, else the consultant's.
 
     Examples:
       clearcall bench evaluator-agent --url http://localhost:8000/v1 --model small
@@ -143,7 +143,10 @@ def evaluator_agent(
     except NoCalls as error:
         raise Stop(str(error), "give the folder that has the calls", USAGE) from error
     except ModelError as error:
-        raise Stop(f"the model server takes no tools: {error}", "serve it with --tool-call-parser") from error
+        raise Stop(
+            f"the model server takes no tools: {error}",
+            "vLLM needs --enable-auto-tool-choice --tool-call-parser hermes (or the model's own)",
+        ) from error
     except Unavailable as error:
         raise Stop(f"the model server: {error}", "check --url; clearcall doctor looks closer") from error
     _write(bench.render(result, __version__, datetime.now(tz=UTC).date()), out)

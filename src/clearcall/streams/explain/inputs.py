@@ -41,7 +41,7 @@ def read_transcripts(source: str, cleaned: str) -> tuple[Transcript, Transcript]
     """
     if source == cleaned == "-":
         raise BadInput("both texts are to be read from standard input", "give one of them as a file")
-    said, wrote = read_transcript(_text(source)), read_transcript(_text(cleaned))
+    said, wrote = read_transcript(read_text(source)), read_transcript(read_text(cleaned))
     if bool(said.names) != bool(wrote.names) and said.turns and wrote.turns:
         bare = "cleaned" if said.names else "source"
         raise BadInput(f"the {bare} text does not say who speaks", "begin its turns with 0: or agent: as in the other")
@@ -71,7 +71,8 @@ def read_transcript(text: str) -> Transcript:
     return Transcript(tuple(turns), names)
 
 
-def _text(given: str) -> str:
+def read_text(given: str) -> str:
+    """A file's text, standard input's where ``-`` is given, or the words themselves; raises ``BadInput``."""
     if given == "-":
         return _decoded(sys.stdin.buffer.read(), "standard input")
     path = Path(given)
