@@ -5,7 +5,6 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 from engine_fakes import FakeEngine, Starts
