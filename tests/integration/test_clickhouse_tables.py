@@ -29,7 +29,7 @@ from clearcall.infra.clickhouse.migrations import load
 from clearcall.infra.clickhouse.report import summary, tables
 from clearcall.infra.clickhouse.rows import columns
 from clearcall.infra.settings import Settings
-from clearcall.schemas import Attempt, ConsultantInfo, Failure, Message, Outcome, Status
+from clearcall.schemas import Attempt, ConsultantInfo, Failure, GuardFlag, Message, Outcome, Span, Status
 from clearcall.scoring import best_attempt
 from clickhouse_samples import alert, attempt, chunk, cleaned, dead_letter, evaluation, fragment
 
@@ -323,3 +323,16 @@ def _history(tries: list[tuple[list[float], bool]]) -> list[Attempt]:
         found = [] if failed else [fragment(number, score) for number, score in enumerate(given_scores)]
         history.append(attempt(iteration, found, outcome=Outcome.FAILED if failed else Outcome.ANSWERED))
     return history
+
+
+def test_findings_are_shown_with_what_was_said_and_written_whether_they_flag_or_not(database: Database) -> None:
+    said, wrote = Span(start=3, end=7), Span(start=0, end=4)  # the words begin after a letter of two bytes
+    finding = GuardFlag(guard="reduction", reason="said cats, wrote dogs", cleaned=wrote, source=said)
+    other = GuardFlag(guard="order", reason="moved")
+    noted = attempt(0, [fragment(0, 90.0)], cleaned="dogs").model_copy(update={"notes": (finding,)})
+    flagged = attempt(0, [fragment(0, 90.0)], flags=[other, finding], cleaned="dogs")
+    superseded = attempt(1, [fragment(0, 90.0)], cleaned="dogs").model_copy(update={"notes": (finding,)})
+    store(database, [evaluation(chunk(number=0, text="\u00e9  cats"), each) for each in (noted, superseded)])
+    store(database, [evaluation(chunk(number=1, text="\u00e9  cats"), flagged)])
+    found = database.rows("SELECT chunk_id, iteration, is_flag, said, wrote FROM reduction_findings ORDER BY chunk_id")
+    assert [tuple(each.values()) for each in found] == [(0, 0, False, "cats", "dogs"), (1, 0, True, "cats", "dogs")]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 import pytest
 
@@ -25,7 +25,7 @@ from clearcall.schemas import (
     Status,
     Topic,
 )
-from clearcall.scoring import GUARDS, Rules
+from clearcall.scoring import GUARDS, Rules, better
 
 SAID = "uh i would like to to book my car in for a service on the fourteenth of march please"
 FAITHFUL = "I would like to book my car in for a service on the fourteenth of March, please."
@@ -190,6 +190,34 @@ def test_what_is_no_allowed_reduction_is_found_where_the_decoding_promises_one_o
     attempt = checked(decoding, check)
     assert ("reduction" in {flag.guard for flag in attempt.flags}) == found
     assert attempt.flagged >= found
+    assert ({flag.guard for flag in attempt.notes} == {"reduction"}) == (not found)
+
+
+@pytest.mark.parametrize("mode", ["paper", "strict"])
+def test_a_finding_that_flags_nothing_is_noted_with_the_place_it_would_be_flagged_at(
+    mode: Literal["paper", "strict"],
+) -> None:
+    flagged = [flag for flag in checked("constrained", "auto").flags if flag.guard == "reduction"]
+    noted = checked("free", "auto", rules=Rules(mode=mode))
+    assert list(noted.notes) == flagged
+    assert checked("free", "never").flagged == checked("free", "auto").flagged
+
+
+def test_notes_do_not_make_a_correction_worse_or_better() -> None:
+    plain = checked("free", "auto").model_copy(update={"iteration": 1})
+    without = plain.model_copy(update={"notes": ()})
+    assert not better(plain, without)
+    assert not better(without, plain)
+
+
+def test_an_answer_of_other_words_has_a_bounded_number_of_notes() -> None:
+    said = " ".join(f"said{number} word{number}" for number in range(150))
+    wrote = " ".join(f"said{number} other{number}{'x' * 300 * (number < 3)}" for number in range(150))
+    attempt = score(
+        draft(wrote, chunk=Chunk(call_id="c", chunk_id=1, speaker=1, text=said)), Rules(), reduction_check="never"
+    )
+    assert len(attempt.notes) == 50
+    assert max(len(note.reason) for note in attempt.notes) == 200
 
 
 def test_each_finding_has_its_place_in_the_text_where_it_is() -> None:
@@ -202,6 +230,7 @@ def test_each_finding_has_its_place_in_the_text_where_it_is() -> None:
 
 def test_an_allowed_reduction_and_algorithm_1_alone_have_no_such_finding() -> None:
     assert not checked("constrained", "always", FAITHFUL).flags
+    assert not checked("free", "auto", FAITHFUL).notes
     assert not checked("constrained", "always", rules=Rules(mode="paper")).flags
 
 

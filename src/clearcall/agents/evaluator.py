@@ -27,6 +27,7 @@ from clearcall.schemas import (
 )
 from clearcall.scoring import (
     GUARDS,
+    Flag,
     Rules,
     Turn,
     best_attempt,
@@ -38,6 +39,7 @@ from clearcall.scoring import (
     rule_clean,
 )
 from clearcall.scoring import Evaluation as Scored
+from clearcall.scoring.allowed import NAME as REDUCTION
 
 Policy = Literal["restore", "keep"]
 
@@ -47,7 +49,10 @@ ReductionCheck = Literal["auto", "always", "never"]
 _PROMISING = ("constrained", "project")
 
 _LONG = 20_000
-"""Characters of chunk and draft above which they are scored in a thread: that may take seconds."""
+"""Characters of chunk and draft above which they are scored in a thread, without notes: that may take seconds."""
+
+_MOST_NOTES, _NOTE_CHARS = 50, 200
+"""Of an answer that has nothing to do with its source every word is a finding; their places are whole all the same."""
 
 
 class Evaluator:
@@ -71,7 +76,7 @@ class Evaluator:
         outgoing: list[Outgoing] = []
         for incoming in batch:
             draft, traceparent = incoming.message, incoming.headers.traceparent
-            if len(draft.chunk.text) + len(draft.cleaned) > _LONG:
+            if _length(draft) > _LONG:
                 outgoing += await asyncio.to_thread(self.judge, draft, traceparent)
                 continue
             outgoing += self.judge(draft, traceparent)
@@ -185,6 +190,7 @@ def score(draft: Draft, rules: Rules, *, reduction_check: ReductionCheck = "auto
         flagged=evaluation is None or evaluation.flagged,
         fragments=fragment_scores(evaluation) if evaluation else (),
         flags=guard_flags(evaluation.flags) if evaluation else (),
+        notes=guard_flags(_noted(draft, rules, evaluation)) if evaluation else (),
     )
 
 
@@ -196,6 +202,18 @@ def _scored(draft: Draft, rules: Rules, reduction_check: ReductionCheck) -> Scor
         return evaluation
     found = findings(draft.chunk.text, draft.cleaned, rules.lexicon)
     return replace(evaluation, flags=(*evaluation.flags, *found))
+
+
+def _noted(draft: Draft, rules: Rules, evaluation: Scored) -> list[Flag]:
+    """Where the answer is no allowed reduction of what was said, if that flags nothing; the first of very many."""
+    if any(flag.guard == REDUCTION for flag in evaluation.flags) or _length(draft) > _LONG:
+        return []
+    found = findings(draft.chunk.text, draft.cleaned, rules.lexicon)[:_MOST_NOTES]
+    return [replace(flag, reason=flag.reason[:_NOTE_CHARS]) for flag in found]
+
+
+def _length(draft: Draft) -> int:
+    return len(draft.chunk.text) + len(draft.cleaned)
 
 
 def _source(draft: Draft) -> tuple[list[Turn], int]:

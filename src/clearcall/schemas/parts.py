@@ -115,7 +115,10 @@ class FragmentScore(Part):
 
 
 class Attempt(Part):
-    """An earlier answer to a chunk and how it was scored; travels so that no stage keeps state."""
+    """An earlier answer to a chunk and how it was scored; travels so that no stage keeps state.
+
+    ``notes`` are findings that do not flag: where the answer is no allowed reduction of what was said, and need not be.
+    """
 
     iteration: Ordinal
     cleaned: str
@@ -125,6 +128,7 @@ class Attempt(Part):
     flagged: bool
     fragments: tuple[FragmentScore, ...] = ()
     flags: tuple[GuardFlag, ...] = ()  # of the chunk as a whole: coverage, order
+    notes: tuple[GuardFlag, ...] = ()
 
 
 class Track(Part):

@@ -31,6 +31,16 @@ def test_flags_of_the_whole_chunk_keep_their_places_in_both_texts() -> None:
     assert row["flags"] == [("coverage", "left out 9 words", [], [4, 40])]
 
 
+def test_findings_that_do_not_flag_keep_their_places_too() -> None:
+    note = GuardFlag(
+        guard="reduction", reason="said a, wrote b", cleaned=Span(start=0, end=1), source=Span(start=4, end=5)
+    )
+    scored = attempt(0, [fragment(0, 90.0)]).model_copy(update={"notes": (note,)})
+    (_, row), _ = rows(evaluation(chunk(), scored))
+    assert row["notes"] == [("reduction", "said a, wrote b", [0, 1], [4, 5])]
+    assert row["flags"] == []
+
+
 @pytest.mark.parametrize("message", [evaluation(chunk(), attempt(0, [fragment(0, 90.0)])), cleaned(chunk()), alert()])
 def test_every_scored_row_says_who_made_it_and_how(message: Message) -> None:
     for _, row in rows(message):

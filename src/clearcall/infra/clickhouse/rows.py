@@ -78,6 +78,7 @@ def _evaluation(message: Evaluation) -> Row:
         "min_ss": min(scores, default=None),
         "mean_ss": sum(scores) / len(scores) if scores else None,
         "flags": [_flag(flag) for flag in attempt.flags],
+        "notes": [_flag(flag) for flag in attempt.notes],
         "latency_ms": message.latency_ms,
         "prompt_tokens": message.prompt_tokens,
         "completion_tokens": message.completion_tokens,
