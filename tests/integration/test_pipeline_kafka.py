@@ -34,7 +34,7 @@ from clearcall.schemas import (
 )
 from clearcall.scoring import Rules
 from clearcall.streams.calls import RawChunk
-from clearcall.streams.run import run_calls
+from clearcall.streams.run import Observer, RunResult, run_calls
 from clearcall.streams.topics import create_topics
 from clearcall.streams.worker import running
 from clickhouse_http import PASSWORD, clickhouse_over_http
@@ -49,6 +49,13 @@ def rows(settings: Settings) -> dict[tuple[str, int], int]:
     with suppress(NotMigrated), closing(connect(settings)) as database:
         return {(row["call_id"], row["chunk_id"]): row["rows"] for row in database.rows(ROWS)}
     return {}
+
+
+async def run_here(
+    settings: Settings, sent: list[RawChunk], observe: Observer = lambda _phase, _progress: None
+) -> RunResult:
+    with closing(connect(settings)) as database:
+        return await run_calls(settings, sent, database, observe)
 
 
 @asynccontextmanager
@@ -110,7 +117,7 @@ async def test_the_same_file_twice_is_the_same_rows(settings: Settings) -> None:
         own = settings.model_copy(
             update={"consultant": "rules", "topic_prefix": settings.topic_prefix + attempt, "group_prefix": attempt}
         )
-        result = await run_calls(own, sent, lambda _phase, progress: seen.append(progress.ended))
+        result = await run_here(own, sent, lambda _phase, progress: seen.append(progress.ended))
         assert (result.progress.ended, result.progress.cleaned, result.progress.dead) == (40, 40, 0)
         assert set(rows(own).values()) == {1}
         assert len(rows(own)) == 40
@@ -127,7 +134,7 @@ async def test_what_is_too_large_for_kafka_is_told_and_what_is_not_json_is_a_dea
         RawChunk("odd", large, "odd/1"),
         RawChunk("odd", record(), "odd/0"),
     ]
-    result = await run_calls(settings, sent, lambda _phase, _progress: None)
+    result = await run_here(settings, sent)
     progress = result.progress
     assert (progress.sent, progress.ended, progress.cleaned, progress.dead) == (2, 2, 1, 1)
     assert [name for name, _ in progress.refused] == ["odd/1"]
@@ -135,7 +142,7 @@ async def test_what_is_too_large_for_kafka_is_told_and_what_is_not_json_is_a_dea
 
 
 async def test_a_run_leaves_no_topic_and_no_group(settings: Settings) -> None:
-    await run_calls(settings, [RawChunk("odd", record(), "odd/0")], lambda _phase, _progress: None)
+    await run_here(settings, [RawChunk("odd", record(), "odd/0")])
     assert await left(settings) == []
 
 

@@ -84,7 +84,7 @@ class Sink:
             raise Unavailable("not_migrated", str(error)) from error
         except DatabaseError as error:
             raise Unavailable("database_away", str(error)) from error
-        log.debug("rows_stored", **{table: len(next(iter(values.values()))) for table, values in tables.items()})
+        log.debug("rows.stored", **{table: len(next(iter(values.values()))) for table, values in tables.items()})
 
     def _ready(self) -> Database:
         if self._database is not None:

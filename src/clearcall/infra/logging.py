@@ -7,7 +7,8 @@ Events carry ids and scores. A field that can hold what somebody said is replace
 import logging
 import os
 import sys
-from collections.abc import MutableMapping
+import time
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import orjson
@@ -42,21 +43,51 @@ _MOST_CHARS = 500
 """Of a library's message: some quote whole requests."""
 
 
+_QUIET_SECONDS = 10.0
+"""The same complaint is repeated this often at most: with a broker away the client makes hundreds a second."""
+
+_MOST_KINDS = 200
+
+
 class LibraryLogs(logging.Handler):
-    """Passes the records of the standard library's logging on as events."""
+    """Passes the records of the standard library's logging on as events, and tells how many of a kind were left out.
+
+    Never above a warning: what a library calls an error may pass, and what ends a stage is reported by the worker.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._said: dict[tuple[str, str], tuple[float, int]] = {}  # when, and how many were left out since
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        if isinstance(record.msg, str) and _NOISE in record.msg:
+        kind = record.name, str(record.msg)[:_MOST_CHARS]
+        if _NOISE in kind[1] or not self._is_due(kind):
             return
+        _, left_out = self._said.pop(kind, (0.0, 0))
+        if len(self._said) >= _MOST_KINDS:
+            self._said.clear()
+        self._said[kind] = self._clock(), 0
         error = record.exc_info[1] if record.exc_info else None
         structlog.get_logger().log(
-            record.levelno,
+            min(record.levelno, logging.WARNING),
             "library.log",
             library=record.name,
             message=record.getMessage()[:_MOST_CHARS],
+            **({"left_out": left_out} if left_out else {}),
             **({"error": repr(error)[:_MOST_CHARS]} if error else {}),
         )
+
+    def _is_due(self, kind: tuple[str, str]) -> bool:
+        """Whether it is time to say this again; counted where it is not."""
+        if kind not in self._said:
+            return True
+        said_at, left_out = self._said[kind]
+        if self._clock() - said_at >= _QUIET_SECONDS:
+            return True
+        self._said[kind] = said_at, left_out + 1
+        return False
 
 
 def configure(settings: Settings) -> None:

@@ -15,6 +15,7 @@ from clearcall.infra.kafka.security import tls_context, with_tls, with_user
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Topic
 from clearcall.streams.faust_consumer import COMMIT_SECONDS, GuardedConsumer, GuardedTransport
+from clearcall.streams.groups import group_of
 from clearcall.streams.ordered import Ordered
 from clearcall.streams.records import Partition, Record
 
@@ -83,7 +84,7 @@ class StageApp(faust.App):
     def build(cls, stage: str, settings: Settings) -> Self:
         """The app of ``stage``; its group is the settings' prefix and the stage's name."""
         app = cls(
-            f"{settings.group_prefix}-{stage}",
+            group_of(settings, stage),
             broker=[URL(f"kafka://{address.strip()}") for address in settings.kafka.split(",")],
             broker_credentials=broker_credentials(settings),
             autodiscover=False,

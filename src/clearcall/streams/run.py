@@ -15,12 +15,12 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError, MessageSizeTooLargeError, RecordListTooLargeError
 from aiokafka.structs import RecordMetadata
 
-from clearcall.infra.clickhouse import stored_since
+from clearcall.infra.clickhouse import Database, stored_since
 from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Chunk, DecodeError, Topic, decode
 from clearcall.streams.calls import RawChunk
-from clearcall.streams.groups import delete_groups
+from clearcall.streams.groups import delete_groups, group_of
 from clearcall.streams.progress import Progress
 from clearcall.streams.stages import ALL, STAGES
 from clearcall.streams.topics import create_topics, delete_topics
@@ -51,12 +51,12 @@ class RunResult:
     cleaning_seconds: float
 
 
-async def run_calls(settings: Settings, chunks: Sequence[RawChunk], observe: Observer) -> RunResult:
+async def run_calls(settings: Settings, chunks: Sequence[RawChunk], database: Database, observe: Observer) -> RunResult:
     """Send ``chunks``, run all stages in this process until each has ended and is stored.
 
     A chunk that is too large for Kafka is left out, and told in the result's ``progress.refused``.
 
-    ``observe`` is called a few times a second; it must not block.
+    ``database`` is that of the settings; ``observe`` is called a few times a second; it must not block.
 
     Raises:
         StageFailed: a stage could not start, or crashed.
@@ -75,7 +75,7 @@ async def run_calls(settings: Settings, chunks: Sequence[RawChunk], observe: Obs
             with suppress(asyncio.CancelledError):
                 await feeding
         cleaning_seconds = time.monotonic() - started
-        await _stored(settings, progress, since, observe)
+        await _stored(database, progress, since, observe)
     return RunResult(progress, cleaning_seconds)
 
 
@@ -88,7 +88,7 @@ async def _own_place(settings: Settings) -> AsyncIterator[None]:
     finally:
         await delete_topics(settings)
         with suppress(KafkaError):  # a broker that cannot: they expire by themselves
-            await delete_groups(settings, [f"{settings.group_prefix}-{stage}" for stage in STAGES])
+            await delete_groups(settings, [group_of(settings, stage) for stage in STAGES])
 
 
 @asynccontextmanager
@@ -160,9 +160,9 @@ async def _follow(ends: AIOKafkaConsumer, feeding: asyncio.Task[None], progress:
         observe(Phase.CLEANING, progress)
 
 
-async def _stored(settings: Settings, progress: Progress, since: float, observe: Observer) -> None:
+async def _stored(database: Database, progress: Progress, since: float, observe: Observer) -> None:
     """Wait until the database has every row of this run."""
     wanted = (progress.cleaned, progress.evaluations, progress.dead)
-    while any(have < want for have, want in zip(await stored_since(settings, since), wanted, strict=True)):
+    while any(have < want for have, want in zip(await stored_since(database, since), wanted, strict=True)):
         observe(Phase.STORING, progress)
         await asyncio.sleep(_POLL_SECONDS)

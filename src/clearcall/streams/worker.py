@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import structlog
@@ -11,6 +11,7 @@ from aiokafka.errors import KafkaError
 from clearcall.infra.settings import Settings
 from clearcall.streams.bounded import cancel
 from clearcall.streams.faust_logging import into_structlog
+from clearcall.streams.groups import coordinated, group_of
 from clearcall.streams.health import Health
 from clearcall.streams.last_resort import EXIT_STALLED, EXIT_TOO_SLOW, LoopGuard, exit_after, exit_with
 from clearcall.streams.running_stage import RunningStage, StageFailed, StageStalled, TooManyDeadLetters
@@ -116,6 +117,7 @@ async def running(
     wanted = chosen(stages)
     until = until or asyncio.Event()
     await _unless(until, _require_topics(settings))
+    await _unless(until, _await_coordinators(settings, wanted))
     if until.is_set():
         yield ()
         return
@@ -152,6 +154,11 @@ async def _require_topics(settings: Settings) -> None:
         raise StageFailed(f"no Kafka at {settings.kafka}: {error!r}") from error
     if missing:
         raise StageFailed(f"topics are missing: {', '.join(missing)}; `clearcall topics create` creates them")
+
+
+async def _await_coordinators(settings: Settings, stages: Sequence[Stage]) -> None:
+    with suppress(KafkaError):  # the stages' own consumers say what is wrong
+        await coordinated(settings, [group_of(settings, stage.name) for stage in stages])
 
 
 async def _supervise(stages: Sequence[RunningStage], pulse: Callable[[], None]) -> None:

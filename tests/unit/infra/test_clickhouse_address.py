@@ -83,24 +83,27 @@ def test_a_folder_whose_process_ended_is_free(tmp_path: Path) -> None:
     refuse_if_locked(tmp_path)
 
 
-def test_a_folder_open_in_this_process_is_free_for_it(tmp_path: Path) -> None:
+def test_a_folder_open_in_this_process_is_free_for_it_whatever_id_is_written_there(tmp_path: Path) -> None:
     status = tmp_path / "status"
-    status.write_text(f"PID: {os.getpid()}\n")
+    status.write_text("PID: 1\n")
     with status.open() as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         refuse_if_locked(tmp_path)
 
 
-def test_a_folder_open_in_another_process_is_refused_with_that_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", [4711, os.getpid()], ids=["its own id", "in a container the id is ours"])
+def test_a_folder_open_in_another_process_is_refused_with_that_process(tmp_path: Path, written: int) -> None:
     hold = (
-        "import fcntl, os, sys; status = open(sys.argv[1], 'w'); status.write(f'PID: {os.getpid()}\\n'); "
+        "import fcntl, sys; status = open(sys.argv[1], 'w'); status.write(f'PID: {sys.argv[2]}\\n'); "
         "status.flush(); fcntl.flock(status, fcntl.LOCK_EX); print('held', flush=True); input()"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", hold, str(tmp_path / "status")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", hold, str(tmp_path / "status"), str(written)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as other:
         assert other.stdout
         other.stdout.readline()
-        with pytest.raises(DatabaseAway, match=f"open in process {other.pid}"):
+        with pytest.raises(DatabaseAway, match=f"open in process {written}: "):
             refuse_if_locked(tmp_path)
         other.communicate(b"\n")

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 import structlog
+from structlog.testing import capture_logs
 
-from clearcall.infra.logging import configure
+from clearcall.infra.logging import LibraryLogs, configure
 from clearcall.infra.settings import Settings
 
 SECRET = "my card is four two four two"
@@ -116,6 +117,25 @@ def test_fausts_warning_about_sensors_that_nobody_has_is_left_out(events: Any) -
     configure(Settings(log_format="json"))
     logging.getLogger("clearcall.streams.faust_app").warning("%s: Missing sensor state for rebalance #%s", "app", 1)
     assert events() == []
+
+
+def test_a_repeated_complaint_is_passed_on_once_in_a_while_with_the_number_left_out() -> None:
+    now = 1000.0
+    handler = LibraryLogs(lambda: now)
+    with capture_logs() as events:
+        for number in range(200):
+            for message in ("no node %s", "another complaint after %s"):
+                handler.handle(logging.LogRecord("aiokafka", logging.ERROR, "", 0, message, (number,), None))
+            now += 0.125
+    mine = [event for event in events if event["message"].startswith("no node")]
+    assert [event["message"] for event in mine] == ["no node 0", "no node 80", "no node 160"]
+    assert [event.get("left_out") for event in mine] == [None, 79, 79]
+
+
+def test_a_library_s_error_is_no_more_than_a_warning_of_ours(events: Any) -> None:
+    configure(Settings(log_format="json"))
+    logging.getLogger("aiokafka").error("marking coordinator dead")
+    assert events()[0]["level"] == "warning"
 
 
 def test_a_long_library_message_is_cut(events: Any) -> None:

@@ -2,10 +2,10 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from runtime_fakes import Time
 from structlog.testing import capture_logs
 
-from clearcall.streams.faust_logging import IntoStructlog, into_structlog
+from clearcall.infra.logging import LibraryLogs
+from clearcall.streams.faust_logging import into_structlog
 
 NAMES = ("faust", "mode", "aiokafka", "kafka")
 
@@ -44,21 +44,7 @@ def test_a_librarys_chatter_is_left_out() -> None:
 def test_asking_twice_logs_once() -> None:
     into_structlog()
     into_structlog()
-    assert sum(isinstance(handler, IntoStructlog) for handler in logging.getLogger("mode").handlers) == 1
-
-
-def test_a_repeated_complaint_is_passed_on_once_in_a_while_with_the_number_left_out() -> None:
-    time = Time()
-    logger = logging.getLogger("aiokafka")
-    logger.addHandler(IntoStructlog(time.clock))
-    with capture_logs() as events:
-        for number in range(300):
-            logger.warning("no node %s", number)
-            logger.warning("another complaint")
-            time.now += 0.1
-    mine = [event for event in events if event["message"].startswith("no node")]
-    assert [event["left_out"] for event in mine] == [0, 99, 99]
-    assert [event["message"] for event in mine] == ["no node 0", "no node 100", "no node 200"]
+    assert sum(isinstance(handler, LibraryLogs) for handler in logging.getLogger("mode").handlers) == 1
 
 
 def test_an_exception_is_named() -> None:

@@ -2,6 +2,8 @@
 
 import os
 import re
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -98,26 +100,45 @@ def refuse_if_locked(folder: Path) -> None:
 def holder(folder: Path) -> int | None:
     """The id of the other process that has the engine open in ``folder``; 0 if unknown, ``None`` where there is none.
 
-    The engine holds a ``flock`` on ``status`` and writes its process id there.
+    The engine holds a ``flock`` on ``status`` and writes its process id there. The id may be of another container,
+    and the same as ours: whether the lock is our own is told by the files that this process has open.
 
     Raises:
         DatabaseAway: ``folder`` is a file.
     """
     import fcntl  # noqa: PLC0415 - not on Windows, where the embedded engine is not either
 
-    try:
-        handle = os.open(folder / "status", os.O_RDWR)
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:
-        raise DatabaseAway(f"{folder} is a file, not a folder") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        found = re.search(rb"PID: (\d+)", os.read(handle, 4096))
-        other = int(found[1]) if found else 0
-        return None if other == os.getpid() else other
-    else:
-        return None
-    finally:
-        os.close(handle)
+    with _ONE_AT_A_TIME:
+        try:
+            handle = os.open(folder / "status", os.O_RDWR)
+        except FileNotFoundError:
+            return None
+        except NotADirectoryError:
+            raise DatabaseAway(f"{folder} is a file, not a folder") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None if _is_ours(handle) else _written_id(handle)
+        else:
+            return None
+        finally:
+            os.close(handle)
+
+
+_ONE_AT_A_TIME = threading.Lock()
+"""A second look from another thread would be taken for the engine of this process."""
+
+
+def _is_ours(handle: int) -> bool:
+    """Whether this process has the handle's file open a second time."""
+    wanted = os.fstat(handle)
+    for number in (int(path.name) for path in Path("/dev/fd").iterdir()):
+        with suppress(OSError):  # the listing's own is closed by now
+            if number != handle and os.path.samestat(os.fstat(number), wanted):
+                return True
+    return False
+
+
+def _written_id(handle: int) -> int:
+    found = re.search(rb"PID: (\d+)", os.read(handle, 4096))
+    return int(found[1]) if found else 0

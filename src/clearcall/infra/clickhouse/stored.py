@@ -1,11 +1,9 @@
 """How much of a run has arrived in the database."""
 
 import asyncio
-from contextlib import closing
 
-from clearcall.infra.clickhouse.client import connect
+from clearcall.infra.clickhouse.client import Database
 from clearcall.infra.clickhouse.errors import DatabaseAway
-from clearcall.infra.settings import Settings
 
 _COUNTS = """
 WITH fromUnixTimestamp64Milli({since:Int64}) AS moment
@@ -16,21 +14,18 @@ SELECT
 """
 
 
-async def stored_since(settings: Settings, since: float) -> tuple[int, int, int]:
+async def stored_since(database: Database, since: float) -> tuple[int, int, int]:
     """The rows of ``cleaned``, ``evaluations`` and ``dead_letters`` whose message was made at ``since`` or later.
 
     ``since`` is in seconds of the epoch. While the database is away, or its tables are still to come, nothing is
     stored: zeros.
     """
-    return await asyncio.to_thread(_count, settings, since)
+    return await asyncio.to_thread(_count, database, since)
 
 
-def _count(settings: Settings, since: float) -> tuple[int, int, int]:
+def _count(database: Database, since: float) -> tuple[int, int, int]:
     try:
-        with closing(connect(settings)) as database:
-            if not database.exists():
-                return 0, 0, 0
-            row = database.rows(_COUNTS, {"since": int(since * 1000)})[0]
+        row = database.rows(_COUNTS, {"since": int(since * 1000)})[0]
     except DatabaseAway:
         return 0, 0, 0
     return row["cleaned"], row["evaluations"], row["dead_letters"]

@@ -20,17 +20,38 @@ from clearcall.streams.cli.errors import USAGE, Stop
 
 @contextmanager
 def opened(settings: Settings, *, migrated: bool = True) -> Iterator[Database]:
-    """The database of the settings, closed at the end; its errors become what a person can act on."""
-    try:
+    """As ``open_database``, closed at the end; errors within become what a person can act on, too."""
+    with told(settings), closing(open_database(settings, migrated=migrated)) as database:
+        yield database
+
+
+def open_database(settings: Settings, *, migrated: bool = True) -> Database:
+    """The database of the settings, with its tables where ``migrated``.
+
+    Raises:
+        Stop: with what to do about it.
+    """
+    with told(settings):
         address = check(settings)
         if isinstance(address, Embedded) and address.path.is_file():
             raise Stop(f"{address.path} is a file, not a folder", "give --db chdb:// and a folder")
         if migrated and isinstance(address, Embedded) and not address.path.is_dir():
             raise Stop(f"there is no database in {address.path}", "clearcall run FILE --db … makes one")
-        with closing(connect(settings)) as database:
+        database = connect(settings)
+        try:
             if migrated:
                 require(database)
-            yield database
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+
+@contextmanager
+def told(settings: Settings) -> Iterator[None]:
+    """The database's errors within the block, as what a person can act on."""
+    try:
+        yield
     except ValueError as error:
         raise Stop(str(error), "correct --db or CLEARCALL_DB", USAGE) from error
     except NotMigrated as error:

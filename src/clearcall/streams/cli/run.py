@@ -29,7 +29,9 @@ def run(
     model: ModelFlag = None,
     db: DbFlag = None,
     kafka: KafkaFlag = None,
-    calls: Annotated[int | None, typer.Option("--calls", min=1, help="Only the first calls.")] = None,
+    calls: Annotated[
+        int | None, typer.Option("--calls", min=1, help="Only the first calls, and what cannot be read among them.")
+    ] = None,
 ) -> None:
     """Clean the calls of FILE, and keep every text and score in the database.
 

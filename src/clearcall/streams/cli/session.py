@@ -3,13 +3,14 @@
 import asyncio
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from aiokafka.errors import KafkaError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from clearcall.infra.clickhouse import Database
 from clearcall.infra.clickhouse.report import summary
 from clearcall.infra.kafka.embedded import Kind, choose
 from clearcall.infra.kafka.errors import BrokerError
@@ -17,7 +18,7 @@ from clearcall.infra.logging import configure
 from clearcall.infra.settings import Settings
 from clearcall.streams import progress as counting
 from clearcall.streams.calls import RawChunk
-from clearcall.streams.cli.database import opened
+from clearcall.streams.cli.database import open_database, told
 from clearcall.streams.cli.errors import Stop
 from clearcall.streams.cli.options import console
 from clearcall.streams.cli.report_view import render_summary
@@ -41,27 +42,29 @@ def clean_and_report(settings: Settings, chunks: Sequence[RawChunk], broker: Kin
     """
     configure(settings)
     screen = console()
-    with opened(settings, migrated=False):
-        pass  # a database that cannot be opened is known before anything starts
-    with _kafka(settings, broker, screen) as own, _shown(screen, len(chunks)) as shown:
-        try:
-            result = asyncio.run(_run(own, chunks, shown.observe))
-        except asyncio.CancelledError as error:
-            raise KeyboardInterrupt from error
-        except StageFailed as failure:
-            raise Stop(str(failure), "clearcall doctor looks closer; --debug shows where") from failure
-        except KafkaError as error:
-            raise Stop(f"Kafka {own.kafka}: {error}", "clearcall doctor looks closer") from error
-    if result.progress.sent:  # else the database may have no tables yet
-        with opened(settings) as database:
-            render_summary(screen, summary(database))
+    with closing(open_database(settings, migrated=False)) as database:  # one that cannot be opened is known at once
+        with _kafka(settings, broker, screen) as own, _shown(screen, len(chunks)) as shown:
+            result = _run(own, chunks, database, shown.observe)
+        if result.progress.sent:  # else the database may have no tables yet
+            with told(settings):
+                render_summary(screen, summary(database))
     _closing(screen, settings, result)
     return result.progress.dead + len(result.progress.refused)
 
 
-async def _run(settings: Settings, chunks: Sequence[RawChunk], observe: Observer) -> RunResult:
-    with cancelled_by_sigterm(settings.stop_timeout):
-        return await run_calls(settings, chunks, observe)
+def _run(settings: Settings, chunks: Sequence[RawChunk], database: Database, observe: Observer) -> RunResult:
+    async def run() -> RunResult:
+        with cancelled_by_sigterm(settings.stop_timeout):
+            return await run_calls(settings, chunks, database, observe)
+
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError as error:
+        raise KeyboardInterrupt from error
+    except StageFailed as failure:
+        raise Stop(str(failure), "clearcall doctor looks closer; --debug shows where") from failure
+    except KafkaError as error:
+        raise Stop(f"Kafka {settings.kafka}: {error}", "clearcall doctor looks closer") from error
 
 
 @contextmanager
@@ -125,11 +128,13 @@ def _shown(screen: Console, total: int) -> Iterator[_Shown]:
 
 def _closing(screen: Console, settings: Settings, result: RunResult) -> None:
     """How long it took, and where everything is."""
-    seconds = result.cleaning_seconds
-    sent = result.progress.sent
+    seconds, progress = result.cleaning_seconds, result.progress
+    dead = f", {progress.dead} in the dead letters," if progress.dead else ""
+    rate = progress.sent / seconds
     screen.print()
     screen.print(
-        f"{sent} chunks cleaned in {seconds:.1f} s ({sent / seconds:.0f} a second) and stored in {settings.db}"
+        f"{progress.cleaned} chunks cleaned{dead} in {seconds:.1f} s ({rate:.0f} a second); stored in {settings.db}",
+        soft_wrap=True,
     )
     screen.print(f"  tables and views: clearcall report --db {settings.db}", soft_wrap=True)
     if settings.db.startswith("chdb://"):
@@ -137,11 +142,11 @@ def _closing(screen: Console, settings: Settings, result: RunResult) -> None:
         screen.print(
             f'  your own SQL:     clearcall db query --db {settings.db} "SELECT …"  (files in {path})', soft_wrap=True
         )
-    if result.progress.dead:
+    if progress.dead:
         screen.print(
             f"  dead letters:     clearcall dead-letters list --db {settings.db}", style="yellow", soft_wrap=True
         )
-    if refused := result.progress.refused:
+    if refused := progress.refused:
         named = ", ".join(name for name, _ in refused[:_NAMED]) + (" …" if len(refused) > _NAMED else "")
         what = "chunk is" if len(refused) == 1 else "chunks are"
         screen.print(
