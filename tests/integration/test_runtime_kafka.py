@@ -5,6 +5,7 @@ import base64
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator
+from functools import partial
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -52,6 +53,26 @@ async def test_every_chunk_becomes_one_draft_in_its_calls_order_and_all_is_commi
     assert Counter(one.chunk.message_id for one in found) == Counter(one.message_id for one in given)
     assert in_order(found)
     assert await committed(quick, "-echo", Topic.CHUNKS) == len(given)
+
+
+async def test_what_was_fetched_while_a_group_formed_anew_is_fetched_again_though_nothing_was_committed(
+    quick: Settings,
+) -> None:
+    """Faust stops the flow, throws away what still comes, and seeks back."""
+    given = chunks(calls=12, each=3)
+    async with running([STAGE], quick) as (stage,):
+        consumer = stage.app.guarded
+        consumer.stop_flow()
+        await write(quick, Topic.CHUNKS, given)
+        fetch = partial(consumer._thread._ensure_consumer().getmany, timeout_ms=500)
+        thrown_away: set[tuple[int, int]] = set()
+        async with asyncio.timeout(60):
+            while len(thrown_away) < len(given):
+                for place, records in (await consumer._thread.call_thread(fetch)).items():
+                    thrown_away |= {(place.partition, record.offset) for record in records}
+        await consumer.perform_seek()
+        consumer.resume_flow()
+        await drafts(quick, given)
 
 
 async def test_headers_travel_with_the_message(quick: Settings) -> None:

@@ -10,11 +10,12 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 import structlog
-from aiokafka import TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.consumer.fetcher import OffsetResetStrategy
 from aiokafka.errors import IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 from faust.exceptions import ConsumerNotStarted
-from faust.transport.drivers.aiokafka import Consumer, Transport
+from faust.transport.drivers.aiokafka import AIOKafkaConsumerThread, Consumer, Transport
 from faust.types import AppT
 from faust.types.transports import ConsumerT, ProducerT
 
@@ -37,6 +38,8 @@ COMMIT_SECONDS = 10.0
 class GuardedConsumer(Consumer):
     """Commits what ``committable`` of its transport says, and nothing else."""
 
+    _thread: "GuardedThread"
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         transport = self.transport
@@ -53,6 +56,9 @@ class GuardedConsumer(Consumer):
     async def commit_within(self, seconds: float) -> bool:
         """As ``force_commit``, given up after ``seconds``."""
         return await self._commit(self._committable(), seconds)
+
+    def _new_consumer_thread(self) -> "GuardedThread":
+        return GuardedThread(self, loop=self.loop, beacon=self.beacon)
 
     async def _commit(self, offsets: Mapping[Any, int], seconds: float = COMMIT_SECONDS) -> bool:
         """The one way to Kafka: whoever calls it, no offset goes past the lowest message under way."""
@@ -72,6 +78,16 @@ class GuardedConsumer(Consumer):
         self._written.update(due)
         return True
 
+    async def seek_to_committed(self) -> Mapping[Any, Any]:
+        """Go back to what is committed in every assigned partition, to the beginning where nothing is.
+
+        Faust does this with what it has fetched and may not hand on, as a group forms anew, and aiokafka's own way
+        leaves a partition of which nothing was committed yet where the fetching has got to: what was fetched is lost.
+        """
+        thread = self._thread
+        committed: Mapping[Any, Any] = await thread.call_thread(_seek_back, thread._ensure_consumer())  # noqa: SLF001 - pinned by a test
+        return committed
+
     async def _wait_next_records(self, timeout: float) -> tuple[Any, Any]:  # noqa: ASYNC109 - Faust's signature
         """Fetch, and notice within a moment that a partition has been resumed.
 
@@ -83,9 +99,20 @@ class GuardedConsumer(Consumer):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._resumed.wait(), timeout)
             return {}, self._get_active_partitions()
-        return await super()._wait_next_records(
+        records, active = await super()._wait_next_records(
             min(timeout, _WHILE_PAUSED_SECONDS) if self._buffered_partitions else timeout
         )
+        return await self._kept_while_stopped(records), active
+
+    async def _kept_while_stopped(self, records: Any) -> Any:
+        """What was fetched, once it may be handed on: nothing, where it belongs to an assignment that is over.
+
+        A fetch that waits while the group forms anew can bring records of the new assignment before Faust lets them
+        flow. It would throw them away and seek back, and where that failed they would be lost.
+        """
+        if not self.flow_active:
+            await self.wait(self.can_resume_flow)  # type: ignore[arg-type] # an asyncio.Event, as Faust itself waits for it
+        return records if self._thread.fetched_under is self._thread.present_assignment() else {}
 
     def on_buffer_drop(self, tp: Any) -> None:
         """Fetch a partition again."""
@@ -117,8 +144,7 @@ class GuardedConsumer(Consumer):
 
         Where none is under way the fetcher's position counts, which is past markers that are no messages.
         """
-        subscription = self._thread._ensure_consumer()._subscription.subscription  # noqa: SLF001 - pinned by a test
-        assignment = subscription.assignment if subscription is not None else None
+        assignment = self._thread.present_assignment()
         if assignment is None:
             return 0
         total = 0
@@ -132,6 +158,45 @@ class GuardedConsumer(Consumer):
             unfinished = self._lowest_unfinished(Partition(tp.topic, tp.partition))
             total += max(0, state.highwater - (state.position if unfinished is None else unfinished))
         return total
+
+
+class GuardedThread(AIOKafkaConsumerThread):
+    """The thread of the Kafka client; knows under which assignment it fetched last."""
+
+    fetched_under: Any = None
+
+    async def _fetch_records(self, consumer: AIOKafkaConsumer, *given: Any, **named: Any) -> Any:
+        records = await super()._fetch_records(consumer, *given, **named)
+        self.fetched_under = assignment_of(consumer)
+        return records
+
+    def present_assignment(self) -> Any:
+        """The partitions that this worker has now, as the client holds them; ``None`` before the first ones."""
+        try:
+            return assignment_of(self._ensure_consumer())
+        except ConsumerNotStarted:
+            return None
+
+
+def assignment_of(consumer: AIOKafkaConsumer) -> Any:
+    """The client's present assignment; another object each time the group has formed anew."""
+    subscription = consumer._subscription.subscription  # noqa: SLF001 - pinned by a test
+    return subscription.assignment if subscription is not None else None
+
+
+async def _seek_back(consumer: AIOKafkaConsumer) -> Mapping[Any, int | None]:
+    """In the consumer's own thread. A position that is reset is found while nobody waits: Kafka may be away."""
+    committed: Mapping[Any, int | None] = await consumer.seek_to_committed()
+    assignment = assignment_of(consumer)
+    fetcher = consumer._fetcher  # noqa: SLF001 - pinned by a test
+    for tp, offset in committed.items():
+        state = assignment.state_value(tp) if assignment is not None else None
+        if offset or state is None:
+            continue
+        state.await_reset(OffsetResetStrategy.EARLIEST)
+        fetcher._records.pop(tp, None)  # noqa: SLF001 - pinned by a test
+    fetcher._notify(fetcher._wait_consume_future)  # noqa: SLF001 - pinned by a test
+    return committed
 
 
 class GuardedTransport(Transport):

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import inspect
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any
 
 import faust.app.base
@@ -11,14 +12,15 @@ import faust.tables.recovery
 import faust.transport.consumer
 import faust.transport.drivers.aiokafka as driver
 import pytest
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.consumer.fetcher import OffsetResetStrategy
 from faust.types import TP
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clearcall.infra.settings import Settings
 from clearcall.streams.faust_app import StageApp
-from clearcall.streams.faust_consumer import GuardedConsumer, GuardedTransport, within
+from clearcall.streams.faust_consumer import GuardedConsumer, GuardedTransport, _seek_back, within
 from clearcall.streams.records import Partition
 
 P = Partition("t", 0)
@@ -104,6 +106,49 @@ async def test_while_a_partition_is_paused_a_fetch_of_the_others_is_short(monkey
     assert waits[1] < 0.1
 
 
+@pytest.mark.parametrize(("formed_anew", "kept"), [(False, {TP("t", 0): ["record"]}), (True, {})])
+async def test_what_was_fetched_before_it_may_flow_is_kept_while_its_assignment_lasts(
+    monkeypatch: pytest.MonkeyPatch, formed_anew: bool, kept: dict[TP, list[Any]]
+) -> None:
+    consumer = StageApp.build("evaluator", Settings()).consumer
+    assert isinstance(consumer, GuardedConsumer)
+    consumer._thread.fetched_under = "the first"
+    monkeypatch.setattr(consumer._thread, "present_assignment", lambda: "the second" if formed_anew else "the first")
+    consumer.stop_flow()
+    waiting = asyncio.create_task(consumer._kept_while_stopped({TP("t", 0): ["record"]}))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    consumer.resume_flow()
+    assert await asyncio.wait_for(waiting, 60) == kept
+
+
+async def test_a_partition_without_a_commit_is_sought_back_to_its_beginning() -> None:
+    """What is committed is sought by aiokafka; the rest it would leave where the fetching has got to."""
+    places = [TopicPartition("t", number) for number in range(3)]
+    resets: list[TopicPartition] = []
+
+    class State:
+        def __init__(self, place: TopicPartition) -> None:
+            self.place = place
+
+        def await_reset(self, strategy: int) -> None:
+            assert strategy == OffsetResetStrategy.EARLIEST
+            resets.append(self.place)
+
+    async def seek_to_committed() -> dict[TopicPartition, int | None]:
+        return dict(zip(places, (None, 0, 7), strict=True))
+
+    records = dict.fromkeys(places, "fetched")
+    fetcher = SimpleNamespace(_records=records, _notify=lambda _future: None, _wait_consume_future=None)
+    assignment = SimpleNamespace(state_value=State)
+    subscription = SimpleNamespace(subscription=SimpleNamespace(assignment=assignment))
+    client: Any = SimpleNamespace(seek_to_committed=seek_to_committed, _fetcher=fetcher, _subscription=subscription)
+    assert await _seek_back(client) == {places[0]: None, places[1]: 0, places[2]: 7}
+    assert resets == places[:2]
+    assert list(records) == places[2:]
+
+
 def test_this_is_the_faust_that_the_guard_was_written_for() -> None:
     assert version("faust-streaming") == "0.15.3"
 
@@ -128,6 +173,8 @@ def test_this_is_the_faust_that_the_guard_was_written_for() -> None:
         (faust.tables.recovery.Recovery._resume_streams, "d986a6710c1a"),
         (driver.AIOKafkaConsumerThread._commit, "932852ce7a23"),
         (driver.AIOKafkaConsumerThread._ensure_consumer, "ff4a4c693b7e"),
+        (driver.AIOKafkaConsumerThread._fetch_records, "39a2c6c79fc1"),
+        (driver.AIOKafkaConsumerThread.seek_to_committed, "775ab0adc4b0"),
         (driver.ConsumerRebalanceListener, "f3d04f29dfb3"),
     ],
     ids=lambda value: getattr(value, "__qualname__", None),
