@@ -53,7 +53,11 @@ def encode(message: Message) -> bytes:
     except orjson.JSONEncodeError as error:
         raise Undecodable("not_text", f"{message.schema_name}: {error}") from error
     if len(value) > MAX_MESSAGE_BYTES:
-        raise Oversize("oversize", f"{message.schema_name} of {len(value)} bytes, at most {MAX_MESSAGE_BYTES} fit")
+        raise Oversize(
+            "oversize",
+            f"{message.schema_name} of {len(value)} bytes, at most {MAX_MESSAGE_BYTES} fit: "
+            "what was said at such length should be sent as several chunks",
+        )
     return value
 
 
@@ -77,7 +81,7 @@ def decode(message_type: type[M], value: bytes | None, schema: str | None = None
     if value is None:
         raise Undecodable("tombstone", "the record has no value")
     if len(value) > MAX_MESSAGE_BYTES:
-        raise Oversize("oversize", f"{len(value)} bytes, at most {MAX_MESSAGE_BYTES} are read")
+        raise Oversize("oversize", f"{len(value)} bytes, at most {MAX_MESSAGE_BYTES} are read: send it in parts")
     if schema is not None and schema not in _read(message_type):
         raise UnknownSchema("unknown_schema", f"schema {schema[:80]!r}, this topic carries {schema_of(message_type)!r}")
     try:

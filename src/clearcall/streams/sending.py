@@ -76,7 +76,7 @@ class Sender:
             if error is None:
                 return
             if isinstance(error, _TOO_LARGE):
-                raise Oversize("oversize", f"Kafka takes no message of this size: {error!r}"[:300])
+                raise Oversize("oversize", f"too large for Kafka, whose message.max.bytes is small: {error!r}"[:300])
             messages = messages[sent:]
             failures += 1
             log.warning("send.failed", error=repr(error)[:300], failures=failures, messages=len(messages))

@@ -80,6 +80,7 @@ def test_the_request_names_the_function_and_leaves_room_for_both_texts() -> None
         answer('{"fragment": "a"}'),
         answer('{"fragment": "a", "source": 5}'),
         answer('["a", "b"]'),
+        answer("[" * 100_000),
         answer(None),
         answer('{"fragment": "a", "source": "b"}', name="another"),
     ],

@@ -75,7 +75,7 @@ def called_with(answer: Any) -> Arguments | None:
     try:
         call = answer["choices"][0]["message"]["tool_calls"][0]["function"]
         arguments = json.loads(call["arguments"]) if call["name"] == FUNCTION else None
-    except (IndexError, KeyError, TypeError, ValueError):
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError):
         return None
     if not isinstance(arguments, Mapping):
         return None
