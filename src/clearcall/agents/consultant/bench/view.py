@@ -12,6 +12,8 @@ from clearcall.scoring.bench.markdown import table
 _PAPER = 85.5
 """Percent of its flagged fragments that the paper's loop of corrections mends."""
 
+_KINDS = {"published": "published SS", "normalised": "normalised SS", "strict": "strict (SS and guards)"}
+
 _EXPLAINED = f"""\
 Every turn is asked for alone, with no earlier speech, at temperature 0. Turns are those of the calls of odd index in
 `{FILE}` (the rules of what may be left out were developed on the calls of even index) with at least {LEAST_WORDS}
@@ -92,25 +94,21 @@ def _qualities(rows: Sequence[tuple[str, Quality]]) -> list[str]:
 
 
 def _flagged(result: Result) -> list[str]:
-    rows = [["mode", "corrections", "published SS", "normalised SS", "strict (SS and guards)", "mended, normalised SS"]]
-    rows += [
-        [
-            mode.name,
-            str(mode.corrections),
-            _change(mode, "published"),
-            _change(mode, "normalised"),
-            _change(mode, "strict"),
-            _mended(mode.first_flagged.normalised, mode.final_flagged.normalised),
-        ]
-        for mode in result.modes
-        if mode.name != RULES
-    ]
+    modes = [mode for mode in result.modes if mode.name != RULES]
+    rows = [["mode", "corrections", *_KINDS.values()]]
+    rows += [[mode.name, str(mode.corrections), *(_change(mode, kind) for kind in _KINDS)] for mode in modes]
+    mended = [["mended by the loop", *_KINDS.values()]]
+    mended += [[mode.name, *(_mended(mode, kind) for kind in _KINDS)] for mode in modes]
     return [
         "Flagged fragments of initial answers, then of what the loop took; below 80 by the SS as published (case and",
         "punctuation count, so that short turns are flagged for a full stop), by that of normalised texts, and by all",
-        f"rules. The paper's loop mends {_PAPER}% of what its SS flags.",
+        "rules, which are what the loop goes by here.",
         "",
         *table(rows),
+        "",
+        f"The paper's loop mends {_PAPER}% of what its SS flags.",
+        "",
+        *table(mended),
     ]
 
 
@@ -124,5 +122,6 @@ def _share(flagged: Flagged, kind: str) -> str:
     return f"{count} of {flagged.fragments} ({100 * count / max(1, flagged.fragments):.1f}%)"
 
 
-def _mended(first: int, final: int) -> str:
-    return f"{100 * (first - final) / first:.1f}%" if first else "none to mend"
+def _mended(mode: Mode, kind: str) -> str:
+    first, final = getattr(mode.first_flagged, kind), getattr(mode.final_flagged, kind)
+    return f"{first} to {final}: {100 * (first - final) / first:.1f}%" if first else "none to mend"
