@@ -145,6 +145,8 @@ async def test_a_run_counts_every_mode_and_asks_the_bare_server_the_same(tmp_pat
         assert (mode.first.turns, mode.first.foreign, mode.model) == (4, 0, "served")
     free, project = result.modes[1:]
     assert project.speeds is None  # it asks what free asks
+    assert free.as_published
+    assert (free.as_published.name, project.as_published) == ("free, as published", None)
     assert free.speeds
     assert [pair.ours.in_flight for pair in free.speeds.pairs] == [1, 8, 32]
     for pair in free.speeds.pairs:

@@ -17,7 +17,7 @@ from clearcall.agents.consultant.bench.shapes import Shape, compare
 from clearcall.agents.consultant.bench.speed import IN_FLIGHT, Speeds, bare_transport, speeds_of
 from clearcall.agents.consultant.bench.turns import GoldTurn, Turns, read_stretches, read_turns
 from clearcall.agents.consultant.build import backend_of, build
-from clearcall.agents.consultant.decoding import FREE, PROJECT, window_grammar
+from clearcall.agents.consultant.decoding import FREE, PROJECT, decoding_at, window_grammar
 from clearcall.agents.consultant.record import Loop, run_loop, server_version
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Attempt, Chunk
@@ -50,7 +50,10 @@ class Flagged:
 
 @dataclass(slots=True)
 class Mode:
-    """What one mode did. ``first`` is the initial answers, ``final`` what the loop took of them and the corrections."""
+    """What one mode did. ``first`` is the initial answers, ``final`` what the loop took of them and the corrections.
+
+    ``as_published`` is the same where the loop goes by the published SS alone; only where initial answers are free.
+    """
 
     name: str
     model: str = ""
@@ -62,6 +65,7 @@ class Mode:
     corrections: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     speeds: Speeds | None = None
+    as_published: "Mode | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,9 @@ async def run(
             chosen = own.model_copy(update={"decoding": name})
             mode = await _quality(chosen, name, found.turns, kept)
             model, prompt = mode.model, mode.prompt
+            if decoding_at(name, 0) == FREE:
+                published = chosen.model_copy(update={"mode": "paper"})
+                mode.as_published = await _quality(published, f"{name}, as published", found.turns, kept)
             if load_turns and not (name == PROJECT and FREE in modes):  # both ask the same
                 mode.speeds = await speeds_of(chosen, [turn.chunk for turn in found.turns], load_turns, rounds)
             measured.append(mode)

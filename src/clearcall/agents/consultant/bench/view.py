@@ -94,7 +94,9 @@ def _qualities(rows: Sequence[tuple[str, Quality]]) -> list[str]:
 
 
 def _flagged(result: Result) -> list[str]:
-    modes = [mode for mode in result.modes if mode.name != RULES]
+    modes = [
+        each for mode in result.modes if mode.name != RULES for each in (mode, mode.as_published) if each is not None
+    ]
     rows = [["mode", "corrections", *_KINDS.values()]]
     rows += [[mode.name, str(mode.corrections), *(_change(mode, kind) for kind in _KINDS)] for mode in modes]
     mended = [["mended by the loop", *_KINDS.values()]]
@@ -102,7 +104,7 @@ def _flagged(result: Result) -> list[str]:
     return [
         "Flagged fragments of initial answers, then of what the loop took; below 80 by the SS as published (case and",
         "punctuation count, so that short turns are flagged for a full stop), by that of normalised texts, and by all",
-        "rules, which are what the loop goes by here.",
+        "rules, which are what the loop goes by; *as published* it goes by the published SS alone, as the paper's does.",
         "",
         *table(rows),
         "",
