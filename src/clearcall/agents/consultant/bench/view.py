@@ -104,7 +104,7 @@ def _flagged(result: Result) -> list[str]:
     return [
         "Flagged fragments of initial answers, then of what the loop took; below 80 by the SS as published (case and",
         "punctuation count, so that short turns are flagged for a full stop), by that of normalised texts, and by all",
-        "rules, which are what the loop goes by; *as published* it goes by the published SS alone, as the paper's does.",
+        "rules, which are what the loop goes by. *As published*: it goes by the published SS alone, as in the paper.",
         "",
         *table(rows),
         "",
