@@ -63,7 +63,7 @@ def consultant(
     shapes: Annotated[
         str, typer.Option("--shapes", help="Of requests, to compare: window,chunk. Empty leaves it out.")
     ] = "",
-    stretches: Annotated[int, typer.Option("--stretches", min=1, help="Of calls, for the shapes.")] = 12,
+    stretches: Annotated[int, typer.Option("--stretches", min=1, help="Of calls, for the shapes.")] = 24,
     answers: Annotated[
         Path | None, typer.Option("--answers", help="Keeps answers: a run broken off goes on.", show_default=False)
     ] = None,

@@ -17,7 +17,7 @@ from clearcall.agents.consultant.bench.shapes import Shape, compare
 from clearcall.agents.consultant.bench.speed import IN_FLIGHT, Speeds, bare_transport, speeds_of
 from clearcall.agents.consultant.bench.turns import GoldTurn, Turns, read_stretches, read_turns
 from clearcall.agents.consultant.build import backend_of, build
-from clearcall.agents.consultant.decoding import FREE, PROJECT, decoding_at, window_grammar
+from clearcall.agents.consultant.decoding import CONSTRAINED, FREE, decoding_at, window_grammar
 from clearcall.agents.consultant.record import Loop, run_loop, server_version
 from clearcall.infra.settings import Settings
 from clearcall.schemas import Attempt, Chunk
@@ -25,8 +25,8 @@ from clearcall.schemas import Attempt, Chunk
 RULES = "rules"
 """The row of the rules alone, without a model, that the modes stand beside."""
 
-STRETCH_CHUNKS = 40
-"""Chunks of a call that wait together, where shapes are compared: about two windows with a grammar."""
+STRETCH_CHUNKS = 20
+"""Chunks of a call that wait together, where shapes are compared: about a window with a grammar."""
 
 log = structlog.get_logger()
 
@@ -104,7 +104,7 @@ async def run(
     rounds: int = 4,
     answers: Path | None = None,
     shapes: Sequence[str] = (),
-    stretches: int = 12,
+    stretches: int = 24,
 ) -> Result:
     """Measure the modes on the model servers of the settings.
 
@@ -132,6 +132,7 @@ async def run(
     kept = Kept(bare_transport(), answers)
     measured = [await _quality(own.model_copy(update={"consultant": "rules"}), RULES, found.turns, kept)]
     model = prompt = ""
+    timed: set[str] = set()
     try:
         for name in modes:
             chosen = own.model_copy(update={"decoding": name})
@@ -140,7 +141,9 @@ async def run(
             if decoding_at(name, 0) == FREE:
                 published = chosen.model_copy(update={"mode": "paper"})
                 mode.as_published = await _quality(published, f"{name}, as published", found.turns, kept)
-            if load_turns and not (name == PROJECT and FREE in modes):  # both ask the same
+            asked = CONSTRAINED if decoding_at(name, 0) == CONSTRAINED else FREE  # all others ask the same
+            if load_turns and asked not in timed:
+                timed.add(asked)
                 mode.speeds = await speeds_of(chosen, [turn.chunk for turn in found.turns], load_turns, rounds)
             measured.append(mode)
     finally:

@@ -41,7 +41,7 @@ class Shape:
 
 
 async def compare(
-    settings: Settings, names: Sequence[str], stretches: Sequence[Stretch], *, rounds: int = 4
+    settings: Settings, names: Sequence[str], stretches: Sequence[Stretch], *, rounds: int = 2
 ) -> tuple[Shape, ...]:
     """Ask for every stretch in each shape, in ``rounds`` of different stretches; each shape is first in turn.
 
