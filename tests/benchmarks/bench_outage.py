@@ -87,6 +87,7 @@ async def run(arguments: argparse.Namespace, policy: str, server: ModelServer, k
         urls=(arguments.url,),
         model=arguments.model,
         outage=policy,
+        context_words=arguments.context_words,
         request_timeout=arguments.request_timeout,
         stall_timeout=max(300.0, 2 * arguments.request_timeout),
         log_level="error",
@@ -198,6 +199,7 @@ if __name__ == "__main__":
     parser.add_argument("--policies", nargs="+", choices=("wait", "degrade"), default=("wait", "degrade"))
     parser.add_argument("--chunks", type=int, default=500)
     parser.add_argument("--rate", type=float, default=2.0, help="chunks a second")
+    parser.add_argument("--context-words", type=int, default=120, help="earlier speech shown with a request")
     parser.add_argument("--how", choices=("kill", "freeze"), default="kill")
     parser.add_argument("--down", type=float, default=60.0, help="seconds")
     parser.add_argument("--bound", type=float, default=30.0, help="seconds for a chunk with policy degrade")
