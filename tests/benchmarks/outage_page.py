@@ -11,8 +11,8 @@ from clearcall import __version__
 from clearcall.scoring.bench.markdown import table
 
 _EXPLAINED = """\
-{chunks} chunks with something to clean of {calls} real calls side by side, {rate:g} a second, each with {context} words of
-context, through Kafka and one worker with every stage. After half of them the server is {what}
+{chunks} chunks with something to clean of {calls} real calls side by side, {rate:g} a second, each with {context} words
+of context, through Kafka and one worker with every stage. After half of them the server is {what}
 after {down:g} s; *away* is the time until it answered. Seconds are from a chunk's arrival on Kafka to its delivery
 there. `wait` must deliver every chunk by the model, `degrade` each within {bound:g} s."""
 
