@@ -94,13 +94,16 @@ def _qualities(rows: Sequence[tuple[str, Quality]]) -> list[str]:
 
 
 def _flagged(result: Result) -> list[str]:
-    modes = [
-        each for mode in result.modes if mode.name != RULES for each in (mode, mode.as_published) if each is not None
-    ]
+    modes = [mode for mode in result.modes if mode.name != RULES]
     rows = [["mode", "corrections", *_KINDS.values()]]
-    rows += [[mode.name, str(mode.corrections), *(_change(mode, kind) for kind in _KINDS)] for mode in modes]
     mended = [["mended by the loop", *_KINDS.values()]]
-    mended += [[mode.name, *(_mended(mode, kind) for kind in _KINDS)] for mode in modes]
+    for mode in modes:
+        rows.append([mode.name, str(mode.corrections), *(_change(mode, kind) for kind in _KINDS)])
+        mended.append([mode.name, *(_mended(mode, kind) for kind in _KINDS)])
+        if mode.as_published:  # nothing else is scored then
+            own = mode.as_published
+            rows.append([own.name, str(own.corrections), _change(own, "published"), "", ""])
+            mended.append([own.name, _mended(own, "published"), "", ""])
     return [
         "Flagged fragments of initial answers, then of what the loop took; below 80 by the SS as published (case and",
         "punctuation count, so that short turns are flagged for a full stop), by that of normalised texts, and by all",
