@@ -5,6 +5,7 @@ Events carry ids and scores. A field that can hold what somebody said is replace
 """
 
 import logging
+import math
 import os
 import sys
 import time
@@ -62,13 +63,10 @@ class LibraryLogs(logging.Handler):
 
     @override
     def emit(self, record: logging.LogRecord) -> None:
-        kind = record.name, str(record.msg)[:_MOST_CHARS]
-        if _NOISE in kind[1] or not self._is_due(kind):
+        said = str(record.msg)[:_MOST_CHARS]
+        left_out = None if _NOISE in said else self._left_out((record.name, said))
+        if left_out is None:
             return
-        _, left_out = self._said.pop(kind, (0.0, 0))
-        if len(self._said) >= _MOST_KINDS:
-            self._said.clear()
-        self._said[kind] = self._clock(), 0
         error = record.exc_info[1] if record.exc_info else None
         structlog.get_logger().log(
             min(record.levelno, logging.WARNING),
@@ -79,15 +77,17 @@ class LibraryLogs(logging.Handler):
             **({"error": repr(error)[:_MOST_CHARS]} if error else {}),
         )
 
-    def _is_due(self, kind: tuple[str, str]) -> bool:
-        """Whether it is time to say this again; counted where it is not."""
-        if kind not in self._said:
-            return True
-        said_at, left_out = self._said[kind]
-        if self._clock() - said_at >= _QUIET_SECONDS:
-            return True
-        self._said[kind] = said_at, left_out + 1
-        return False
+    def _left_out(self, kind: tuple[str, str]) -> int | None:
+        """How many of a kind were left out since the last one; ``None`` where it is too early for another."""
+        now = self._clock()
+        said_at, left_out = self._said.get(kind, (-math.inf, 0))
+        if now - said_at < _QUIET_SECONDS:
+            self._said[kind] = said_at, left_out + 1
+            return None
+        if len(self._said) >= _MOST_KINDS:
+            self._said.clear()
+        self._said[kind] = now, 0
+        return left_out
 
 
 def configure(settings: Settings) -> None:
