@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from clearcall import __version__
 from clearcall.agents.lexicon import lexicon_of
@@ -19,11 +19,14 @@ from clearcall.schemas import (
     Correction,
     Draft,
     Evaluation,
+    Handover,
     Incoming,
     Outcome,
     Outgoing,
     Status,
+    TaskEnd,
     Topic,
+    Track,
 )
 from clearcall.scoring import (
     GUARDS,
@@ -46,7 +49,13 @@ Policy = Literal["restore", "keep"]
 ReductionCheck = Literal["auto", "always", "never"]
 """Whether an answer must be an allowed reduction of what was said: ``auto`` where its decoding promises it."""
 
+Following = Callable[[Track, str], Track | None]
+"""The track of a chunk's next task, by its present one and its call; ``None`` where the chunk ends."""
+
 _PROMISING = ("constrained", "project")
+
+_SEVERITY = (Status.CLEAN, Status.CORRECTED, Status.PASSTHROUGH, Status.RESTORED, Status.KEPT)
+"""A chunk of several tasks has the gravest of their statuses."""
 
 _LONG = 20_000
 """Characters of chunk and draft above which they are scored in a thread, without notes: that may take seconds."""
@@ -65,11 +74,13 @@ class Evaluator:
         now: Callable[[], float] = time.time,
         *,
         reduction_check: ReductionCheck = "auto",
+        following: Following = lambda _track, _call_id: None,
     ) -> None:
         self._rules = rules
         self._policy = policy
         self._now = now
         self._reduction_check = reduction_check
+        self._following = following
 
     async def __call__(self, batch: Sequence[Incoming[Draft]]) -> Sequence[Outgoing]:
         """Score each draft; one evaluation each, and a correction or the chunk's end."""
@@ -89,13 +100,12 @@ class Evaluator:
     def judge(self, draft: Draft, traceparent: str | None = None) -> list[Outgoing]:
         """The messages that one draft leads to."""
         if draft.outcome is Outcome.NOTHING_TO_CLEAN:
-            return [Outgoing(Topic.CLEANED, self._passed_through(draft), traceparent)]
+            return self._delivered(self._passed_through(draft), traceparent)
         if draft.outcome is Outcome.BOUND_REACHED:
-            return [Outgoing(Topic.CLEANED, self._finalised(draft, draft.attempts), traceparent)]
+            return self._onwards(draft, self._finalised(draft, draft.attempts), traceparent)
 
         attempt = score(draft, self._rules, reduction_check=self._reduction_check)
         attempts = (*draft.attempts, attempt)
-        scored = Outgoing(Topic.EVALUATIONS, self._evaluation(draft, attempt), traceparent)
         if draft.outcome is Outcome.DEGRADED:
             ending = self._end(draft, draft.cleaned, Status.PASSTHROUGH, attempt, attempts)
         elif not attempt.flagged:
@@ -104,21 +114,38 @@ class Evaluator:
         elif draft.iteration >= MAX_ITERATION:
             ending = self._finalised(draft, attempts)
         else:
-            correction = Correction(chunk=draft.chunk, context=draft.context, attempts=attempts)
+            correction = Correction(attempts=attempts, **_carried(draft))
+            scored = Outgoing(Topic.EVALUATIONS, self._evaluation(draft, attempt, ends=False), traceparent)
             return [scored, Outgoing(Topic.CORRECTIONS, correction, traceparent, draft.iteration + 1)]
-        return [scored, Outgoing(Topic.CLEANED, ending, traceparent)]
+        onwards = self._onwards(draft, ending, traceparent)
+        ends = not any(isinstance(each.message, Handover) for each in onwards)
+        return [Outgoing(Topic.EVALUATIONS, self._evaluation(draft, attempt, ends=ends), traceparent), *onwards]
+
+    def _onwards(self, draft: Draft, ending: Cleaned, traceparent: str | None) -> list[Outgoing]:
+        """To the next task, or to the readers."""
+        track = self._following(draft.track, draft.chunk.call_id)
+        if track is None:
+            return self._delivered(ending, traceparent)
+        done = TaskEnd(track=draft.track, status=ending.status, attempts=len(ending.attempts))
+        more = {**_carried(draft), "track": track, "given": ending.text, "earlier": (*draft.earlier, done)}
+        return [Outgoing(Topic.TASKS, Handover(**more), traceparent)]
+
+    def _delivered(self, ending: Cleaned, traceparent: str | None) -> list[Outgoing]:
+        """What a shadow would deliver is nobody's to read; how it was scored is on its evaluations."""
+        return [] if ending.track.shadow else [Outgoing(Topic.CLEANED, ending, traceparent)]
 
     def _finalised(self, draft: Draft, attempts: tuple[Attempt, ...]) -> Cleaned:
         """The bound is reached with the chunk still flagged: the policy decides what is delivered."""
         answered = [attempt for attempt in attempts if attempt.outcome is not Outcome.FAILED]
         if not answered:
-            return self._end(draft, rule_clean(draft.chunk.text, self._rules.lexicon), Status.RESTORED, None, attempts)
+            text = draft.source if draft.track.step else rule_clean(draft.source, self._rules.lexicon)
+            return self._end(draft, text, Status.RESTORED, None, attempts)
         best = best_attempt(answered)
         if self._policy == "keep":
             return self._end(draft, best.cleaned, Status.KEPT, best, attempts)
         taken = draft.model_copy(update={"cleaned": best.cleaned, "consultant": best.consultant})
         evaluation = _scored(taken, self._rules, self._reduction_check)
-        restored = restore(best.cleaned, draft.chunk.text, evaluation, self._rules.lexicon)
+        restored = restore(best.cleaned, draft.source, evaluation, self._rules.lexicon)
         return self._end(draft, restored, Status.RESTORED, best, attempts)
 
     def _passed_through(self, draft: Draft) -> Cleaned:
@@ -129,21 +156,26 @@ class Evaluator:
     ) -> Cleaned:
         return Cleaned(
             chunk=draft.chunk,
+            track=draft.track,
             text=text,
-            status=status,
+            status=max((status, *(end.status for end in draft.earlier)), key=_SEVERITY.index),
             iteration=taken.iteration if taken else draft.iteration,
             consultant=taken.consultant if taken else draft.consultant,
             attempts=attempts,
+            earlier=draft.earlier,
             mode=self._rules.mode,
             threshold=self._rules.threshold,
             clearcall_version=__version__,
             cleaned_at=self._now(),
         )
 
-    def _evaluation(self, draft: Draft, attempt: Attempt) -> Evaluation:
+    def _evaluation(self, draft: Draft, attempt: Attempt, *, ends: bool) -> Evaluation:
         return Evaluation(
             chunk=draft.chunk,
+            track=draft.track,
+            given=draft.given,
             attempt=attempt,
+            ends=ends,
             mode=self._rules.mode,
             threshold=self._rules.threshold,
             fragment_words=self._rules.words,
@@ -156,9 +188,9 @@ class Evaluator:
         )
 
 
-def build(settings: Settings) -> Evaluator:
-    """The evaluator that the settings describe; raises as ``rules_of`` does."""
-    return Evaluator(rules_of(settings), settings.policy, reduction_check=settings.reduction_check)
+def build(settings: Settings, following: Following = lambda _track, _call_id: None) -> Evaluator:
+    """The evaluator that the settings describe, of one consultant and task; raises as ``rules_of`` does."""
+    return Evaluator(rules_of(settings), settings.policy, reduction_check=settings.reduction_check, following=following)
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -200,7 +232,7 @@ def _scored(draft: Draft, rules: Rules, reduction_check: ReductionCheck) -> Scor
     promised = reduction_check == "auto" and draft.consultant.decoding in _PROMISING
     if rules.mode == "paper" or not (promised or reduction_check == "always"):
         return evaluation
-    found = findings(draft.chunk.text, draft.cleaned, rules.lexicon)
+    found = findings(draft.source, draft.cleaned, rules.lexicon)
     return replace(evaluation, flags=(*evaluation.flags, *found))
 
 
@@ -208,17 +240,22 @@ def _noted(draft: Draft, rules: Rules, evaluation: Scored) -> list[Flag]:
     """Where the answer is no allowed reduction of what was said, if that flags nothing; the first of very many."""
     if any(flag.guard == REDUCTION for flag in evaluation.flags) or _length(draft) > _LONG:
         return []
-    found = findings(draft.chunk.text, draft.cleaned, rules.lexicon)[:_MOST_NOTES]
+    found = findings(draft.source, draft.cleaned, rules.lexicon)[:_MOST_NOTES]
     return [replace(flag, reason=flag.reason[:_NOTE_CHARS]) for flag in found]
 
 
 def _length(draft: Draft) -> int:
-    return len(draft.chunk.text) + len(draft.cleaned)
+    return len(draft.source) + len(draft.cleaned)
+
+
+def _carried(draft: Draft) -> dict[str, Any]:
+    """What goes on with the chunk."""
+    return {name: getattr(draft, name) for name in ("chunk", "track", "given", "context", "earlier")}
 
 
 def _source(draft: Draft) -> tuple[list[Turn], int]:
     """The chunk among its neighbours in the order of the call, and its place there."""
     said = {turn.chunk_id: Turn(turn.speaker, turn.text) for turn in draft.context}
-    said[draft.chunk.chunk_id] = Turn(draft.chunk.speaker, draft.chunk.text)
+    said[draft.chunk.chunk_id] = Turn(draft.chunk.speaker, draft.source)
     order = sorted(said)
     return [said[chunk_id] for chunk_id in order], order.index(draft.chunk.chunk_id)

@@ -1,6 +1,7 @@
 """Settings: defaults, then ``CLEARCALL_…`` in the environment, then a TOML file, then flags, in increasing weight."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -18,6 +19,7 @@ from clearcall.infra.settings_sources import (
     shown,
     unknown_variables,
 )
+from clearcall.infra.settings_tables import ConsultantTable, TaskTable, check, tables_of
 
 __all__ = ["SECRETS", "BadSettings", "Described", "Settings", "describe", "load", "unknown_in_environment"]
 
@@ -78,6 +80,7 @@ class Settings(BaseSettings):
     decoding: Literal["constrained", "project", "free", "free-then-constrained", "free-then-project"] = Field(
         "constrained", description="how the model is held to what was said; without grammars on the server: project"
     )
+    prompt: str = Field("", description="as `clearcall prompt list` names it, or a file of yours; empty is the newest")
     outage: Literal["wait", "degrade"] = Field("wait", description="no model answers: stop acking, or clean by rules")
     request_shape: Literal["window", "chunk"] = Field(
         "window", description="what a request holds: a call's queued chunks, or each chunk alone with those before it"
@@ -117,6 +120,14 @@ class Settings(BaseSettings):
     )
     evaluator_agent_model: str = Field("", description="as its server names it; empty asks the server")
     evaluator_agent_api_key: SecretStr = Field(SecretStr(""), description="sent to evaluator_agent_urls")
+
+    # Several consultants and tasks
+    consultants: Annotated[tuple[ConsultantTable, ...], NoDecode] = Field(
+        (), description="tables [[consultants]] at a file's end: canaries and shadows; JSON in the environment"
+    )
+    tasks: Annotated[tuple[TaskTable, ...], NoDecode] = Field(
+        (), description="tables [[tasks]] at a file's end: what a chunk passes, in order; JSON in the environment"
+    )
 
     # Delivery
     in_flight: Count = Field(1000, description="most messages under way in one stage")
@@ -175,6 +186,11 @@ class Settings(BaseSettings):
     def _split(cls, value: Any) -> Any:
         return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
+    @field_validator("consultants", "tasks", mode="before")
+    @classmethod
+    def _tables(cls, value: Any) -> Any:
+        return tables_of(value)
+
     @field_validator("urls", "evaluator_agent_urls")
     @classmethod
     def _model_urls(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
@@ -213,6 +229,24 @@ class Settings(BaseSettings):
         if self.stall_timeout <= self.request_timeout:
             raise ValueError("stall_timeout should be more than request_timeout, or a slow answer would end the worker")
         return self
+
+    @model_validator(mode="after")
+    def _tables_fit(self) -> Self:
+        check(self.consultants, self.tasks)
+        for kind, tables in (("consultants", self.consultants), ("tasks", self.tasks)):
+            for table in tables:
+                try:
+                    self.overridden(table.overrides)
+                except ValidationError as error:
+                    found = "; ".join(problems_of(error, {}, SECRETS)).replace(", from the default", "")
+                    raise ValueError(f"[[{kind}]] {table.name}: {found}") from error
+                except ValueError as error:
+                    raise ValueError(f"[[{kind}]] {table.name}: {error}") from error
+        return self
+
+    def overridden(self, changes: Mapping[str, Any]) -> Self:
+        """These settings with ``changes``, for one consultant and task; raises as their validation does."""
+        return type(self)(**{**dict(self), "consultants": (), "tasks": (), **changes})
 
     @classmethod
     def settings_customise_sources(

@@ -17,6 +17,7 @@ _SECTIONS = {
     "vllm_max_model_len": "vLLM in this process, where consultant is vllm",
     "mode": "Scoring",
     "evaluator_agent_urls": "The evaluator agent",
+    "consultants": "Several consultants and tasks",
     "in_flight": "Delivery",
     "web_port": "What is seen",
 }

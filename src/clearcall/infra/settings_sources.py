@@ -109,9 +109,18 @@ def problems_of(error: ValidationError, origins: Mapping[str, str], secrets: Col
         if not name:
             lines.append(message)
             continue
+        origin = f"from {origins.get(name, 'the default')}"
+        if len(problem["loc"]) > 1:  # of a table, which may hold what should not be there
+            lines.append(f"{_place(problem['loc'])}: {message}, {origin}")
+            continue
         value = MASK if name in secrets else repr(masked(_written(problem["input"])))
-        lines.append(f"{name}: {message}; it is {value}, from {origins.get(name, 'the default')}")
+        lines.append(f"{name}: {message}; it is {value}, {origin}")
     return lines
+
+
+def _place(loc: Iterable[int | str]) -> str:
+    """Where in a setting something is wrong, such as ``consultants[0].share``."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).removeprefix(".")
 
 
 def _written(value: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from clearcall.streams.limit import Tally
 from clearcall.streams.metrics import Measured
+from clearcall.streams.stages import SHADOW
 
 
 class Watched(Measured, Protocol):
@@ -44,9 +45,10 @@ class Health:
         self.stages = stages
 
     def ready(self) -> tuple[bool, dict[str, Any]]:
-        """Whether messages can be handled now, and the state of every stage."""
+        """Whether messages can be handled now, and the state of every stage; a shadow counts only by itself."""
         found = {stage.name: self._of(stage) for stage in self.stages}
-        ready = bool(found) and all(one.ready for one in found.values())
+        delivering = {name: one for name, one in found.items() if not name.startswith(f"{SHADOW}-")} or found
+        ready = bool(found) and all(one.ready for one in delivering.values())
         return ready, {"ready": ready, "stages": {name: asdict(one) for name, one in found.items()}}
 
     def _of(self, stage: Watched) -> StageHealth:

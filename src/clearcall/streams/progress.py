@@ -4,7 +4,22 @@ import base64
 from collections import Counter
 from dataclasses import dataclass, field
 
-from clearcall.schemas import Cleaned, Correction, DeadLetter, DecodeError, Draft, Status, Topic, decode
+from clearcall.schemas import (
+    Chunk,
+    Cleaned,
+    Correction,
+    DeadLetter,
+    DecodeError,
+    Draft,
+    Evaluation,
+    Handover,
+    Message,
+    Status,
+    Topic,
+    decode,
+)
+from clearcall.streams.shadow_progress import ShadowProgress
+from clearcall.streams.stages import SHADOW
 
 Place = tuple[int, int]
 """Partition and offset on ``transcripts.chunks``."""
@@ -25,6 +40,7 @@ class Progress:
     evaluations: int = 0
     dead: int = 0
     refused: list[tuple[str, str]] = field(default_factory=list)
+    shadows: ShadowProgress = field(default_factory=ShadowProgress)
     _waiting: dict[Place, str | None] = field(default_factory=dict)
     _places: dict[str, list[Place]] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
@@ -58,22 +74,31 @@ class Progress:
         if cleaned.message_id in self._ended:
             return
         self.statuses[cleaned.status] += 1
-        self.evaluations += len(cleaned.attempts)
+        self.evaluations += cleaned.scored
+        self.shadows.on_cleaned(cleaned)
         self._end(cleaned.message_id)
 
     def on_dead_letter(self, value: bytes) -> None:
         """A record of ``transcripts.dead-letters``: of a chunk itself, or of what became of it in a later stage."""
         letter = decode(DeadLetter, value)
         self.dead += 1
-        topic = letter.topic.removeprefix(self.prefix)
-        if topic == Topic.CHUNKS:
+        topic = Topic(letter.topic.removeprefix(self.prefix))
+        message = _content(topic, letter)
+        if (shadow := _shadow(letter, message)) is not None:
+            if isinstance(message, _OF_CHUNK):
+                self.shadows.on_end(shadow, message.chunk.message_id)
+            elif isinstance(message, Chunk):
+                self.shadows.on_end(shadow, message.message_id)
+        elif topic is Topic.CHUNKS:
             place = (letter.partition, letter.offset)
             self._dead_places.add(place)
             self._waiting.pop(place, None)
-            return
-        message_id = _chunk_of(Topic(topic), letter)
-        if message_id is not None:
-            self._end(message_id)
+        elif isinstance(message, _OF_CHUNK):
+            self._end(message.chunk.message_id)
+
+    def on_evaluation(self, value: bytes) -> None:
+        """A record of ``transcripts.evaluations``: what shadows do is seen there alone."""
+        self.shadows.on_evaluation(decode(Evaluation, value))
 
     def _end(self, message_id: str) -> None:
         self._ended.add(message_id)
@@ -81,11 +106,20 @@ class Progress:
             self._waiting.pop(place, None)
 
 
-def _chunk_of(topic: Topic, letter: DeadLetter) -> str | None:
+_OF_CHUNK = (Draft, Correction, Handover)
+
+
+def _shadow(letter: DeadLetter, message: Message | None) -> str | None:
+    """The shadow that a letter is of: of its own stage, or of what it had answered; ``None`` where it is of none."""
+    if letter.stage.startswith(f"{SHADOW}-"):
+        return letter.stage.removeprefix(f"{SHADOW}-")
+    return message.track.agent if isinstance(message, _OF_CHUNK) and message.track.shadow else None
+
+
+def _content(topic: Topic, letter: DeadLetter) -> Message | None:
     if letter.record_value is None:
         return None
     try:
-        message = decode(topic.message_type, base64.b64decode(letter.record_value))
+        return decode(topic.message_type, base64.b64decode(letter.record_value))
     except DecodeError:
         return None
-    return message.chunk.message_id if isinstance(message, Draft | Correction) else None

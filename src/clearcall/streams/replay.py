@@ -1,18 +1,19 @@
 """Score history again: kept drafts under today's threshold, guards and policy, without asking the model.
 
-The corrections that today's rules would ask for are not asked for: a chunk's last kept draft is its last.
+The corrections that today's rules would ask for are not asked for: a chunk's last kept draft is its last. Each task is
+scored against what it was given then, and nothing is handed over again.
 """
 
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 from aiokafka import AIOKafkaProducer
 
-from clearcall.agents.evaluator import Evaluator, build
+from clearcall.agents.panel import build
 from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
 from clearcall.schemas import (
@@ -22,7 +23,9 @@ from clearcall.schemas import (
     DecodeError,
     Draft,
     Evaluation,
+    Handover,
     Headers,
+    Message,
     Outcome,
     Outgoing,
     Topic,
@@ -38,12 +41,19 @@ log = structlog.get_logger()
 
 _BATCH = 500
 
-_Place = tuple[str, int]  # call_id, chunk_id
+_Place = tuple[str, int, str, str]  # call_id, chunk_id, agent, task
+
+
+class Judge(Protocol):
+    """An evaluator."""
+
+    def judge(self, draft: Draft, traceparent: str | None = None) -> list[Outgoing]:
+        """The messages that one draft leads to."""
 
 
 @dataclass(slots=True)
 class Replayed:
-    """What a replay did; ``statuses`` counts chunks as they end under today's rules."""
+    """What a replay did; ``statuses`` counts chunks as they end under today's rules, those of shadows left out."""
 
     drafts: int = 0
     unreadable: int = 0
@@ -58,10 +68,11 @@ class Rescoring:
     Two passes: ``learn`` every draft in the order of its partition, then ``judge`` every draft in the same order.
     """
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Judge) -> None:
         self._evaluator = evaluator
         self._standing: dict[_Place, dict[int, int]] = {}
         self._attempts: dict[_Place, tuple[Attempt, ...]] = {}
+        self._last_step: dict[tuple[str, int], int] = {}
 
     def learn(self, draft: Draft, offset: int) -> None:
         """A later initial response puts the chunk's earlier drafts aside: its worker died and began anew."""
@@ -69,6 +80,8 @@ class Rescoring:
         if draft.iteration == 0:
             self._standing[place] = {}
         self._standing.setdefault(place, {})[draft.iteration] = offset
+        if not draft.track.shadow:
+            self._last_step[place[:2]] = max(draft.track.step, self._last_step.get(place[:2], 0))
 
     def judge(self, draft: Draft, offset: int, traceparent: str | None = None) -> list[Outgoing]:
         """The evaluation, and the chunk's end where this draft is its end; nothing for a draft that does not stand."""
@@ -78,7 +91,7 @@ class Rescoring:
             return []
         draft = draft.model_copy(update={"attempts": self._attempts.pop(place, draft.attempts)})
         outgoing = self._evaluator.judge(draft, traceparent)
-        kept = [each for each in outgoing if not isinstance(each.message, Correction)]
+        kept = self._told(draft, outgoing)
         asked = next((each.message for each in outgoing if isinstance(each.message, Correction)), None)
         if asked is None:
             del self._standing[place]  # what was drafted after this is not needed under today's rules
@@ -87,11 +100,18 @@ class Rescoring:
             self._attempts[place] = asked.attempts
             return kept
         last = draft.model_copy(update={"outcome": Outcome.BOUND_REACHED, "attempts": asked.attempts})
-        return kept + self._evaluator.judge(last, traceparent)
+        return kept + self._told(draft, self._evaluator.judge(last, traceparent))
+
+    def _told(self, draft: Draft, outgoing: Sequence[Outgoing]) -> list[Outgoing]:
+        """Without what would ask a model again, and without an end where a later task's is kept."""
+        left_out: tuple[type[Message], ...] = (Correction, Handover)
+        if draft.track.step < self._last_step.get(_place(draft)[:2], 0):
+            left_out = (*left_out, Cleaned)
+        return [each for each in outgoing if not isinstance(each.message, left_out)]
 
 
 async def rescore(
-    settings: Settings, *, call: str | None = None, dry_run: bool = False, evaluator: Evaluator | None = None
+    settings: Settings, *, call: str | None = None, dry_run: bool = False, evaluator: Judge | None = None
 ) -> Replayed:
     """Read the drafts up to where their topic ends now; send evaluations and cleaned chunks, never corrections.
 
@@ -167,7 +187,7 @@ async def _sending(
 
 
 def _place(draft: Draft) -> _Place:
-    return draft.chunk.call_id, draft.chunk.chunk_id
+    return draft.chunk.call_id, draft.chunk.chunk_id, draft.track.agent, draft.track.task
 
 
 def _count(done: Replayed, outgoing: Sequence[Outgoing]) -> None:

@@ -18,11 +18,13 @@ from aiokafka.structs import RecordMetadata
 from clearcall.infra.clickhouse import Database, stored_since
 from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
+from clearcall.infra.team import Team
 from clearcall.schemas import Chunk, DecodeError, Topic, decode
 from clearcall.streams.calls import RawChunk
 from clearcall.streams.groups import delete_groups, group_of
 from clearcall.streams.progress import Progress
-from clearcall.streams.stages import ALL, STAGES
+from clearcall.streams.shadow_progress import ShadowProgress
+from clearcall.streams.stages import ALL, stages_of
 from clearcall.streams.topics import create_topics, delete_topics
 from clearcall.streams.worker import running
 
@@ -37,6 +39,7 @@ class Phase(StrEnum):
 
     STARTING = "starting the stages"
     CLEANING = "cleaning"
+    SHADOWS = "waiting for the shadows"
     STORING = "waiting for the database"
 
 
@@ -62,7 +65,7 @@ async def run_calls(settings: Settings, chunks: Sequence[RawChunk], database: Da
         StageFailed: a stage could not start, or crashed.
         KafkaError: the cluster cannot be reached.
     """
-    progress = Progress(settings.topic_prefix)
+    progress = Progress(settings.topic_prefix, shadows=ShadowProgress(Team.of(settings).shadows))
     observe(Phase.STARTING, progress)
     since = time.time()
     async with _own_place(settings), running((ALL,), settings), _ends(settings) as ends:
@@ -70,6 +73,7 @@ async def run_calls(settings: Settings, chunks: Sequence[RawChunk], database: Da
         feeding = asyncio.create_task(_feed(settings, chunks, progress))
         try:
             await _follow(ends, feeding, progress, observe)
+            await _follow_shadows(ends, settings.request_timeout, progress, observe)
         finally:
             feeding.cancel()
             with suppress(asyncio.CancelledError):
@@ -88,19 +92,20 @@ async def _own_place(settings: Settings) -> AsyncIterator[None]:
     finally:
         await delete_topics(settings)
         with suppress(KafkaError):  # a broker that cannot: they expire by themselves
-            await delete_groups(settings, [group_of(settings, stage) for stage in STAGES])
+            await delete_groups(settings, [group_of(settings, stage) for stage in stages_of(settings)])
 
 
 @asynccontextmanager
 async def _ends(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
-    """A reader of the two topics on which a chunk can end, from their beginning, in no group."""
+    """A reader of the topics on which a chunk can end, from their beginning, in no group."""
+    topics = (Topic.CLEANED, Topic.DEAD_LETTERS, *((Topic.EVALUATIONS,) if Team.of(settings).shadows else ()))
     consumer = AIOKafkaConsumer(**client_arguments(settings), auto_offset_reset="earliest")
     await consumer.start()
     try:
         consumer.assign(
             [
                 TopicPartition(settings.topic_prefix + topic, partition)
-                for topic in (Topic.CLEANED, Topic.DEAD_LETTERS)
+                for topic in topics
                 for partition in range(settings.partitions)
             ]
         )
@@ -148,21 +153,40 @@ def _message_id(value: bytes) -> str | None:
 
 
 async def _follow(ends: AIOKafkaConsumer, feeding: asyncio.Task[None], progress: Progress, observe: Observer) -> None:
-    dead_letters = progress.prefix + Topic.DEAD_LETTERS
     while not (feeding.done() and progress.ended == progress.sent):
         if feeding.done():
             feeding.result()
-        batches = await ends.getmany(timeout_ms=int(_POLL_SECONDS * 1000))
-        for partition, records in batches.items():
-            end = progress.on_dead_letter if partition.topic == dead_letters else progress.on_cleaned
-            for record in records:
-                end(record.value)
+        await _read(ends, progress)
         observe(Phase.CLEANING, progress)
+
+
+async def _follow_shadows(ends: AIOKafkaConsumer, patience: float, progress: Progress, observe: Observer) -> None:
+    """Wait until the shadows are done as well; given up once nothing came of them for ``patience`` seconds."""
+    ended, since = progress.shadows.ended, time.monotonic()
+    while progress.shadows.left() and time.monotonic() - since < patience:
+        await _read(ends, progress)
+        observe(Phase.SHADOWS, progress)
+        if progress.shadows.ended > ended:
+            ended, since = progress.shadows.ended, time.monotonic()
+
+
+async def _read(ends: AIOKafkaConsumer, progress: Progress) -> None:
+    """What has ended meanwhile."""
+    kinds = {
+        Topic.CLEANED: progress.on_cleaned,
+        Topic.DEAD_LETTERS: progress.on_dead_letter,
+        Topic.EVALUATIONS: progress.on_evaluation,
+    }
+    batches = await ends.getmany(timeout_ms=int(_POLL_SECONDS * 1000))
+    for partition, records in batches.items():
+        end = kinds[Topic(partition.topic.removeprefix(progress.prefix))]
+        for record in records:
+            end(record.value)
 
 
 async def _stored(database: Database, progress: Progress, since: float, observe: Observer) -> None:
     """Wait until the database has every row of this run."""
-    wanted = (progress.cleaned, progress.evaluations, progress.dead)
+    wanted = (progress.cleaned, progress.evaluations + progress.shadows.evaluations, progress.dead)
     while any(have < want for have, want in zip(await stored_since(database, since), wanted, strict=True)):
         observe(Phase.STORING, progress)
         await asyncio.sleep(_POLL_SECONDS)

@@ -81,7 +81,9 @@ class RunningStage:
 
     def __init__(self, stage: Stage, agents: BuiltAgents, settings: Settings) -> None:
         self.name = stage.name
+        self.is_shadow = bool(stage.shadow)
         self._agents = agents
+        self._stopping = False
         self.app = StageApp.build(stage.name, settings)
         self.ordered = ordered(stage, agents, settings, self.app.produce)
         self.app.ordered = self.ordered
@@ -143,7 +145,11 @@ class RunningStage:
         """Take nothing more, finish for ``drain_timeout`` seconds what runs; then commit, leave the group and close.
 
         The last two have ``leave_timeout`` seconds, as has the commit: without it messages are delivered again.
+        A second time does nothing.
         """
+        if self._stopping:
+            return
+        self._stopping = True
         self.ordered.close()
         if self.app.consumes:
             await self.app.settle_down(drain_timeout, leave_timeout)

@@ -1,7 +1,8 @@
 """The stages: which topics each reads, in which shape, and where its agent is built.
 
-A stage's module has ``build(settings)``. It returns the agent of all the stage's topics, or an object whose
-``by_topic`` maps each topic to its agent. What it returns, and each agent, may have:
+A stage's module has ``build(settings)``; that of a shadow also takes its name, ``shadow=…``. It returns the agent of
+all the stage's topics, or an object whose ``by_topic`` maps each topic to its agent. What it returns, and each agent,
+may have:
 
 - ``weight(message) -> int``, how much of the stage's limit a message takes in a batch (1 where there is none);
 - ``async close()``, called once when the stage has stopped.
@@ -11,12 +12,13 @@ Modules are imported when their stage starts, so that consultant and evaluator l
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from clearcall.agents.protocol import Agent
 from clearcall.infra.settings import Settings
+from clearcall.infra.team import Team
 from clearcall.schemas import Topic
 
 EVALUATOR_BATCH = 16
@@ -32,13 +34,14 @@ class ShapeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One consumer group. ``limit`` gives the most weight of a per-key batch."""
+    """One consumer group. ``limit`` gives the most weight of a per-key batch; ``shadow`` is the shadow that it runs."""
 
     name: str
     topics: tuple[Topic, ...]
     shape: ShapeKind
     module: str
     limit: Callable[[Settings], int] = lambda _settings: 1
+    shadow: str = ""
 
 
 STAGES: Mapping[str, Stage] = {
@@ -48,14 +51,14 @@ STAGES: Mapping[str, Stage] = {
             "consultant",
             (Topic.CHUNKS, Topic.CORRECTIONS),
             ShapeKind.PER_KEY,
-            "clearcall.agents.consultant",
+            "clearcall.agents.consultant.stage",
             lambda settings: settings.window_words,
         ),
         Stage(
             "evaluator",
             (Topic.DRAFTS,),
             ShapeKind.PER_KEY,
-            "clearcall.agents.evaluator",
+            "clearcall.agents.panel",
             lambda _settings: EVALUATOR_BATCH,
         ),
         Stage(
@@ -68,27 +71,43 @@ STAGES: Mapping[str, Stage] = {
 }
 
 ALL = "all"
+SHADOW = "shadow"
+"""Stands for every shadow of the settings; what their stages' names begin with."""
+
+
+def stages_of(settings: Settings) -> dict[str, Stage]:
+    """The stages of a deployment, by name: a shadow has one of its own, so that it holds nobody up."""
+    team = Team.of(settings)
+    consultant = STAGES["consultant"]
+    if len(team.tasks) > 1:
+        consultant = replace(consultant, topics=(*consultant.topics, Topic.TASKS))
+    shadows = [replace(consultant, name=f"{SHADOW}-{name}", shadow=name) for name in team.shadows]
+    return {**STAGES, "consultant": consultant, **{stage.name: stage for stage in shadows}}
 
 
 class UnknownStage(ValueError):
     """There is no stage of that name."""
 
 
-def chosen(stages: Sequence[str | Stage]) -> list[Stage]:
+def chosen(stages: Sequence[str | Stage], settings: Settings) -> list[Stage]:
     """The stages of those names, each once; ``all`` stands for every one, and a ``Stage`` for itself.
 
     Raises:
         UnknownStage: with the names that there are.
     """
+    known = stages_of(settings)
+    groups = {ALL: list(known), SHADOW: [name for name, stage in known.items() if stage.shadow]}
     wanted: dict[str, Stage | None] = {}
     for given in stages:
         if isinstance(given, Stage):
             wanted[given.name] = given
+        elif given == SHADOW and not groups[SHADOW]:
+            raise UnknownStage("no shadow: the settings' [[consultants]] name none")
         else:
-            wanted |= {name: STAGES.get(name) for name in (STAGES if given == ALL else (given,))}
+            wanted |= {name: known.get(name) for name in groups.get(given, (given,))}
     unknown = [name for name, stage in wanted.items() if stage is None]
     if unknown or not wanted:
-        raise UnknownStage(f"no stage {', '.join(unknown) or 'named'}; there are {', '.join(STAGES)} and {ALL}")
+        raise UnknownStage(f"no stage {', '.join(unknown) or 'named'}; there are {', '.join(known)} and {ALL}")
     return [stage for stage in wanted.values() if stage is not None]
 
 
@@ -107,7 +126,8 @@ class BuiltAgents:
 
 def build_agents(stage: Stage, settings: Settings) -> BuiltAgents:
     """Import the stage's module and build its agents."""
-    return arrange(stage, importlib.import_module(stage.module).build(settings))
+    module = importlib.import_module(stage.module)
+    return arrange(stage, module.build(settings, shadow=stage.shadow) if stage.shadow else module.build(settings))
 
 
 def arrange(stage: Stage, built: Any) -> BuiltAgents:

@@ -75,8 +75,9 @@ async def delete_topics(settings: Settings) -> None:
 
 
 def names(settings: Settings) -> dict[Topic, str]:
-    """The full name of every topic that is used: there is one task, so nothing is handed over."""
-    return {topic: settings.topic_prefix + topic for topic in Topic if topic is not Topic.TASKS}
+    """The full name of every topic that is used: nothing is handed over where there is one task."""
+    unused = () if len(settings.tasks) > 1 else (Topic.TASKS,)
+    return {topic: settings.topic_prefix + topic for topic in Topic if topic not in unused}
 
 
 async def _seen(admin: AIOKafkaAdminClient, settings: Settings, wanted: Callable[[TopicState], bool]) -> None:

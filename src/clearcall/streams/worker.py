@@ -114,7 +114,7 @@ async def running(
         StageFailed: one could not start, or crashed or stalled (``StageStalled``): the block is cancelled then.
     """
     into_structlog()
-    wanted = chosen(stages)
+    wanted = chosen(stages, settings)
     until = until or asyncio.Event()
     await _unless(until, _require_topics(settings))
     await _unless(until, _await_coordinators(settings, wanted))
@@ -123,7 +123,7 @@ async def running(
         return
     started = tuple(RunningStage(stage, build_agents(stage, settings), settings) for stage in wanted)
     built(started)
-    supervision = asyncio.create_task(_supervise(started, pulse))
+    supervision = asyncio.create_task(_supervise(started, settings, pulse))
     body = asyncio.current_task()
     assert body is not None
 
@@ -161,12 +161,21 @@ async def _await_coordinators(settings: Settings, stages: Sequence[Stage]) -> No
         await coordinated(settings, [group_of(settings, stage.name) for stage in stages])
 
 
-async def _supervise(stages: Sequence[RunningStage], pulse: Callable[[], None]) -> None:
+async def _supervise(stages: Sequence[RunningStage], settings: Settings, pulse: Callable[[], None]) -> None:
+    """Raise what the first stage to fail raises; a shadow that fails beside others only ends itself."""
+    watched, leaving = list(stages), set[asyncio.Task[None]]()
     while True:
         await asyncio.sleep(_CHECK_SECONDS)
         pulse()
-        for stage in stages:
-            stage.check()
+        for stage in tuple(watched):
+            try:
+                stage.check()
+            except StageFailed as failure:
+                if not stage.is_shadow or all(each.is_shadow for each in watched):
+                    raise
+                log.error("shadow.failed", stage=stage.name, reason=str(failure))  # noqa: TRY400 - the reason is all
+                watched.remove(stage)
+                leaving.add(asyncio.create_task(_stop((stage,), settings.stop_timeout, pulse)))
 
 
 async def _unless(over: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:

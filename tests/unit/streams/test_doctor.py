@@ -9,13 +9,13 @@ import httpx
 import pytest
 
 from clearcall.infra import clickhouse
-from clearcall.infra.settings import Settings
+from clearcall.infra.settings import Settings, load
 from clearcall.schemas import Topic
 from clearcall.streams import doctor
 from clearcall.streams.doctor import State, examine
 from clearcall.streams.doctor.database import check_database
 from clearcall.streams.doctor.kafka import check_kafka, judge_topics
-from clearcall.streams.doctor.model import check_consultant
+from clearcall.streams.doctor.model import check_consultant, check_team
 from clearcall.streams.topics import TopicState
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -196,3 +196,14 @@ async def test_vllm_in_process_needs_vllm_and_the_models_folder(
     (tmp_path / "config.json").touch()
     (there,) = await check_consultant(settings)
     assert (empty.state, there.state) == (State.FAIL, State.OK)
+
+
+async def test_every_consultant_is_looked_at_by_its_name_and_a_dead_shadow_is_worth_a_look() -> None:
+    away = {"consultant": "openai", "urls": ["http://127.0.0.1:9/v1"]}
+    tables = [{"name": "main"}, {"name": "canary", "share": 0.1, **away}, {"name": "next", "shadow": True, **away}]
+    found = await check_team(load(consultant="rules", consultants=tables))
+    assert [(finding.part, finding.state) for finding in found] == [
+        ("consultant main", State.OK),
+        ("consultant canary", State.FAIL),
+        ("consultant next", State.WARN),
+    ]

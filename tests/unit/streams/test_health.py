@@ -58,6 +58,16 @@ async def test_it_is_ready_when_every_stage_is_in_its_group(client: Client, heal
     assert (await client.get("/health/ready")).status == 200
 
 
+async def test_a_shadow_that_is_not_ready_leaves_the_worker_ready_unless_it_is_alone(
+    client: Client, health: Health
+) -> None:
+    shadow = FakeStage("shadow-next", member=False)
+    health.watch([FakeStage("consultant"), shadow])
+    assert (await client.get("/health/ready")).status == 200
+    health.watch([shadow])
+    assert (await client.get("/health/ready")).status == 503
+
+
 async def test_a_stage_at_the_limit_of_dead_letters_is_not_ready_and_says_why(client: Client, health: Health) -> None:
     stage = FakeStage("sink")
     health.watch([stage])

@@ -2,10 +2,25 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from clearcall.agents.evaluator import Evaluator
-from clearcall.schemas import Chunk, Cleaned, ConsultantInfo, Correction, Draft, Evaluation, Outcome, Outgoing, Status
+from clearcall.agents.panel import build
+from clearcall.infra.settings import load
+from clearcall.schemas import (
+    Chunk,
+    Cleaned,
+    ConsultantInfo,
+    Correction,
+    Draft,
+    Evaluation,
+    Outcome,
+    Outgoing,
+    Status,
+    Track,
+)
 from clearcall.scoring import Rules
-from clearcall.streams.replay import Rescoring
+from clearcall.streams.replay import Judge, Rescoring
 
 SAID = "um the brakes squeak when i stop at the lights and it costs one hundred and four"
 FAITHFUL = "The brakes squeak when I stop at the lights and it costs one hundred and four."
@@ -96,3 +111,30 @@ def test_a_chunk_with_nothing_to_clean_passes_through() -> None:
 def test_a_draft_that_came_after_the_first_pass_waits_for_the_live_evaluator() -> None:
     rescoring = Rescoring(Evaluator(Rules(mode="paper"), "restore"))
     assert rescoring.judge(draft(0, FAITHFUL), 5) == []
+
+
+TASKS = load(tasks=[{"name": "one"}, {"name": "two"}], consultants=[{"name": "next", "shadow": True}])
+SHADOW = Track(agent="next", shadow=True, task="one")
+
+
+def on(track: Track, text: str, given: str | None = None, iteration: int = 0) -> Draft:
+    return draft(iteration, text).model_copy(update={"track": track, "given": given})
+
+
+@pytest.mark.parametrize("evaluator", [build(TASKS), Evaluator(Rules(), "restore")], ids=["tasks", "one task today"])
+def test_each_consultant_and_task_is_scored_again_by_itself_and_the_last_task_ends_the_chunk(evaluator: Judge) -> None:
+    rescoring = Rescoring(evaluator)
+    drafts = [
+        on(Track(task="one"), FAITHFUL),
+        on(SHADOW, INVENTED),
+        on(Track(task="two", step=1), FAITHFUL.replace("one hundred and four", "104"), FAITHFUL),
+        on(SHADOW, FAITHFUL, iteration=1),
+    ]
+    for offset, each in enumerate(drafts):
+        rescoring.learn(each, offset)
+    outgoing = [out for offset, each in enumerate(drafts) for out in rescoring.judge(each, offset)]
+    evaluations = [out.message for out in outgoing if isinstance(out.message, Evaluation)]
+    assert [each.message_id for each in evaluations] == ["a/0/0:one", "a/0/0@next:one", "a/0/0:two", "a/0/1@next:one"]
+    assert {type(out.message) for out in outgoing} == {Evaluation, Cleaned}
+    [end] = ends(outgoing)
+    assert (end.track.task, "104" in end.text) == ("two", True)

@@ -4,8 +4,19 @@ from typing import Any
 
 import pytest
 
+from clearcall.infra.settings import Settings, load
 from clearcall.schemas import Incoming, Outgoing, Topic
-from clearcall.streams.stages import STAGES, ShapeKind, Stage, UnknownStage, arrange, chosen
+from clearcall.streams.stages import (
+    STAGES,
+    ShapeKind,
+    Stage,
+    UnknownStage,
+    arrange,
+    build_agents,
+    chosen,
+    stages_of,
+)
+from clearcall.streams.topics import names
 
 
 class Agent:
@@ -21,18 +32,18 @@ class Agent:
 
 
 def test_all_stands_for_every_stage_once() -> None:
-    assert [stage.name for stage in chosen(["sink", "all"])] == ["sink", "consultant", "evaluator"]
+    assert [stage.name for stage in chosen(["sink", "all"], Settings())] == ["sink", "consultant", "evaluator"]
 
 
 @pytest.mark.parametrize("given", [[], ["nobody"], ["sink", "nobody"]])
 def test_an_unknown_stage_is_an_error_that_names_the_known_ones(given: list[str]) -> None:
     with pytest.raises(UnknownStage, match="consultant, evaluator, sink and all"):
-        chosen(given)
+        chosen(given, Settings())
 
 
 def test_a_stage_may_be_given_itself() -> None:
     own = Stage("own", (Topic.CHUNKS,), ShapeKind.PER_KEY, "nowhere")
-    assert chosen([own, "sink"]) == [own, STAGES["sink"]]
+    assert chosen([own, "sink"], Settings()) == [own, STAGES["sink"]]
 
 
 async def test_one_agent_serves_all_topics_and_is_closed_once() -> None:
@@ -54,3 +65,33 @@ async def test_each_topic_may_have_its_own_agent() -> None:
     assert by_topic[Topic.CORRECTIONS] is corrections
     await built.close()
     assert (chunks.closed, corrections.closed) == (1, 1)
+
+
+SHADOWED = load(consultants=[{"name": "next", "shadow": True}, {"name": "canary", "share": 0.1}])
+
+
+def test_each_shadow_has_a_stage_and_so_a_group_of_its_own() -> None:
+    names = ["consultant", "evaluator", "sink", "shadow-next"]
+    assert [stage.name for stage in chosen(["all"], SHADOWED)] == names
+    [shadow] = chosen(["shadow"], SHADOWED)
+    assert (shadow.name, shadow.shadow, shadow.topics) == ("shadow-next", "next", STAGES["consultant"].topics)
+
+
+def test_without_shadows_their_stage_is_an_error_that_says_so() -> None:
+    with pytest.raises(UnknownStage, match="name none"):
+        chosen(["shadow"], Settings())
+
+
+def test_the_topic_between_tasks_is_there_only_where_there_are_several() -> None:
+    one, two = load(tasks=[{"name": "one"}]), load(tasks=[{"name": "one"}, {"name": "two"}])
+    assert Topic.TASKS not in stages_of(one)["consultant"].topics
+    assert Topic.TASKS in stages_of(two)["consultant"].topics
+    assert (Topic.TASKS in names(one), Topic.TASKS in names(two)) == (False, True)
+
+
+@pytest.mark.parametrize("name", ["consultant", "evaluator", "shadow-next"])
+def test_every_stage_of_several_consultants_and_tasks_can_be_built(name: str) -> None:
+    tasks = [{"name": "one"}, {"name": "two"}]
+    settings = load(consultant="rules", tasks=tasks, consultants=[{"name": "next", "shadow": True}])
+    stage = stages_of(settings)[name]
+    assert set(build_agents(stage, settings).by_topic) == set(stage.topics)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from itertools import chain
+from typing import Any
 
 from clearcall.agents.consultant.asking import Asker, Reply, together
 from clearcall.agents.consultant.backend import Request
@@ -14,10 +15,12 @@ from clearcall.schemas import (
     ContextTurn,
     Correction,
     Draft,
+    Handover,
     Incoming,
     Outcome,
     Outgoing,
     Topic,
+    Track,
 )
 from clearcall.scoring import is_nothing_to_clean
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
@@ -28,7 +31,7 @@ class ChunkConsultant:
 
     ``window_words`` bounds the new speech of one request, ``context_words`` the earlier speech shown with it,
     ``source_chars`` the neighbouring speech of each speaker that goes with a draft. ``lexicon`` says what is
-    a filler. ``now`` gives epoch seconds.
+    a filler, ``track`` whose chunks they are. ``now`` gives epoch seconds.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class ChunkConsultant:
         context_words: int,
         source_chars: int,
         lexicon: Lexicon = ENGLISH,
+        track: Track = Track(),  # noqa: B008 - frozen
         now: Callable[[], float] = time.time,
     ) -> None:
         self._asker = asker
@@ -46,6 +50,7 @@ class ChunkConsultant:
         self._context_words = context_words
         self._source_chars = source_chars
         self._lexicon = lexicon
+        self._track = track
         self._now = now
         self._memory = CallMemory(source_chars)
 
@@ -79,9 +84,10 @@ class ChunkConsultant:
     def _draft(self, chunk: Chunk, turns: Sequence[ContextTurn], replies: Sequence[Reply]) -> Draft:
         context = around(turns, chunk, self._source_chars)
         if replies:
-            return drafted(chunk, 0, replies, self._now(), context=context)
+            return drafted(chunk, 0, replies, self._now(), track=self._track, context=context)
         return Draft(
             chunk=chunk,
+            track=self._track,
             iteration=0,
             outcome=Outcome.NOTHING_TO_CLEAN,
             cleaned="",
@@ -116,36 +122,51 @@ class CorrectionConsultant:
 
     async def _correct(self, incoming: Incoming[Correction]) -> Draft:
         correction, iteration = incoming.message, incoming.headers.iteration
-        chunk = correction.chunk
-        if iteration is None or is_nothing_to_clean(chunk.text, self._lexicon):
-            return self._bound_reached(correction)
+        if iteration is None or is_nothing_to_clean(correction.source, self._lexicon):
+            return bound_reached(correction, self._now())
+        chunk = given_chunk(correction)
         context = earlier(correction.context, chunk, self._context_words)
         requests = [
             Request(iteration, (line,), context=context, attempts=correction.attempts)
             for line in cut(chunk, self._lexicon)
         ]
         replies = list(chain.from_iterable(await together(map(self._asker.ask, requests))))
-        return drafted(chunk, iteration, replies, self._now(), context=correction.context, attempts=correction.attempts)
-
-    def _bound_reached(self, correction: Correction) -> Draft:
-        """No further request: the last usable answer stands."""
-        attempts = correction.attempts
-        last = next((attempt for attempt in reversed(attempts) if attempt.failure is None), attempts[-1])
-        return Draft(
-            chunk=correction.chunk,
-            iteration=MAX_ITERATION,
-            outcome=Outcome.BOUND_REACHED,
-            failure=last.failure,
-            cleaned=last.cleaned,
-            consultant=last.consultant,
-            context=correction.context,
-            attempts=attempts,
-            drafted_at=self._now(),
-        )
+        more = {"attempts": correction.attempts, **carried(correction)}
+        return drafted(correction.chunk, iteration, replies, self._now(), **more)
 
 
-def drafted(chunk: Chunk, iteration: int, replies: Sequence[Reply], now: float, **carried: tuple[object, ...]) -> Draft:
-    """The draft of a chunk from the replies to its pieces: one piece without an answer fails the chunk."""
+def carried(message: Correction | Handover) -> dict[str, Any]:
+    """What a draft has of the message that asked for it."""
+    return {name: getattr(message, name) for name in ("track", "given", "context", "earlier")}
+
+
+def given_chunk(message: Correction | Handover) -> Chunk:
+    """The chunk as the task was given it."""
+    return message.chunk if message.given is None else message.chunk.model_copy(update={"text": message.given})
+
+
+def bound_reached(correction: Correction, now: float) -> Draft:
+    """No further request: the last usable answer stands. ``now`` in seconds of the epoch."""
+    attempts = correction.attempts
+    last = next((attempt for attempt in reversed(attempts) if attempt.failure is None), attempts[-1])
+    return Draft(
+        chunk=correction.chunk,
+        iteration=MAX_ITERATION,
+        outcome=Outcome.BOUND_REACHED,
+        failure=last.failure,
+        cleaned=last.cleaned,
+        consultant=last.consultant,
+        attempts=attempts,
+        drafted_at=now,
+        **carried(correction),
+    )
+
+
+def drafted(chunk: Chunk, iteration: int, replies: Sequence[Reply], now: float, **more: object) -> Draft:
+    """The draft of a chunk from the replies to its pieces: one piece without an answer fails the chunk.
+
+    ``more`` are further fields of the draft.
+    """
     failure = next((reply.answer.failure for reply in replies if reply.answer.failure), None)
     degraded = next((reply for reply in replies if reply.outcome is Outcome.DEGRADED), None)
     return Draft(
@@ -159,5 +180,5 @@ def drafted(chunk: Chunk, iteration: int, replies: Sequence[Reply], now: float, 
         prompt_tokens=sum(reply.prompt_tokens for reply in replies),
         completion_tokens=sum(reply.completion_tokens for reply in replies),
         drafted_at=now,
-        **carried,
+        **more,
     )

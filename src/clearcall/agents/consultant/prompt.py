@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import cast
 
@@ -19,6 +20,7 @@ from clearcall.schemas import Attempt, ContextTurn, FragmentScore
 
 CLEAN = "clean-1"
 CORRECT = "correct-2"
+FORMAT_NUMBERS = "format-numbers-1"
 
 SHOWN_FINDINGS = 8
 """Most findings told to the model about one answer; more do not help a small one."""
@@ -126,6 +128,27 @@ def version_for(iteration: int) -> str:
 def released(iteration: int) -> Prompt:
     """This release's prompt of an iteration."""
     return load(version_for(iteration))
+
+
+def prompts_of(first: str) -> Prompts:
+    """The prompts that go with one: a version, or a file that ends with ``.txt``; empty is this release's.
+
+    A prompt that knows findings corrects by itself; others are corrected with this release's.
+
+    Raises:
+        ValueError: there is no such version, or the file is no prompt.
+        OSError: the file cannot be read.
+    """
+    if not first:
+        return released
+    if first.endswith(".txt"):
+        prompt = read_prompt(Path(first).stem, Path(first).read_text("utf-8"))
+    elif first in versions():
+        prompt = load(first)
+    else:
+        raise ValueError(f"there is no prompt {first}, but {', '.join(versions())}, or a file that ends with .txt")
+    corrections = prompt if prompt.findings.template else load(CORRECT)
+    return lambda iteration: corrections if iteration else prompt
 
 
 def render(request: Request, prompts: Prompts = released) -> list[ChatMessage]:

@@ -24,3 +24,18 @@ class RulesBackend:
 
     async def close(self) -> None:
         """Nothing is held."""
+
+
+class UnchangedBackend:
+    """The rules at a later task: they know of cleaning alone, so a text stays as it is."""
+
+    def info(self, iteration: int) -> ConsultantInfo:  # noqa: ARG002 - the same at every iteration
+        """The rules."""
+        return _INFO
+
+    async def answer(self, request: Request) -> Answers:
+        """Every line as it was given."""
+        return Answers(tuple(Answer(line.text) for line in request.lines), _INFO)
+
+    async def close(self) -> None:
+        """Nothing is held."""

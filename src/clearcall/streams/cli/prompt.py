@@ -28,7 +28,11 @@ def list_() -> None:
     """
     from clearcall.agents.consultant import prompt  # noqa: PLC0415 - with the command
 
-    used = {prompt.CLEAN: "initial responses", prompt.CORRECT: "corrections"}
+    used = {
+        prompt.CLEAN: "initial responses",
+        prompt.CORRECT: "corrections",
+        prompt.FORMAT_NUMBERS: "a task of its own: numbers as digits",
+    }
     for version in prompt.versions():
         typer.echo(f"{version}  {used.get(version, 'of an earlier release')}")
 

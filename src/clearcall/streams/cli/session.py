@@ -146,6 +146,8 @@ def _closing(screen: Console, settings: Settings, result: RunResult) -> None:
         screen.print(
             f"  dead letters:     clearcall dead-letters list --db {settings.db}", style="yellow", soft_wrap=True
         )
+    for name, left in progress.shadows.left().items():
+        screen.print(f"  the shadow {name} did not answer {left} chunks: what it did is stored", style="yellow")
     if refused := progress.refused:
         named = ", ".join(name for name, _ in refused[:_NAMED]) + (" …" if len(refused) > _NAMED else "")
         what = "chunk is" if len(refused) == 1 else "chunks are"

@@ -17,6 +17,7 @@ class StageName(StrEnum):
     CONSULTANT = "consultant"
     EVALUATOR = "evaluator"
     SINK = "sink"
+    SHADOW = "shadow"
     ALL = "all"
 
 

@@ -7,14 +7,14 @@ from clearcall.infra.settings import Settings
 from clearcall.streams.doctor.database import check_database
 from clearcall.streams.doctor.finding import Finding, State
 from clearcall.streams.doctor.kafka import check_kafka
-from clearcall.streams.doctor.model import check_consultant
+from clearcall.streams.doctor.model import check_team
 
 __all__ = ["Finding", "State", "examine"]
 
 _CHECKS: dict[str, Callable[[Settings], Awaitable[list[Finding]]]] = {
     "Kafka": check_kafka,
     "ClickHouse": check_database,
-    "consultant": check_consultant,
+    "consultant": check_team,
 }
 
 

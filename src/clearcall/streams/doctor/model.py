@@ -2,16 +2,35 @@
 
 import asyncio
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearcall.infra.settings import Settings
+from clearcall.infra.team import Team
 from clearcall.streams.doctor.finding import Finding, State
 
 if TYPE_CHECKING:
     import httpx
 
 _LOCKED = (401, 403)
+
+
+async def check_team(settings: Settings) -> list[Finding]:
+    """Every consultant, by its name; a shadow that cannot answer is worth a look, since nothing waits for it."""
+    team = Team.of(settings)
+    names = (*team.delivered, *team.shadows)
+    found = await asyncio.gather(*(check_consultant(team.settings_of(name, 0)) for name in names))
+    return [
+        _of(name, finding, shadow=name in team.shadows)
+        for name, findings in zip(names, found, strict=True)
+        for finding in findings
+    ]
+
+
+def _of(name: str, finding: Finding, *, shadow: bool) -> Finding:
+    state = State.WARN if shadow and finding.state is State.FAIL else finding.state
+    return replace(finding, part=f"{finding.part} {name}".rstrip(), state=state)
 
 
 async def check_consultant(settings: Settings) -> list[Finding]:
