@@ -17,6 +17,9 @@ from typing_extensions import override
 ENV_PREFIX = "CLEARCALL_"
 MASK = "********"
 
+_TABLES = ("consultants", "tasks")
+"""What was given for them is never shown: a secret may be in it that should not."""
+
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")
 _SECRET_PARAMETER = re.compile(r"(?i)([?&](?:password|api_key|token)=)[^&]*")
 
@@ -110,7 +113,7 @@ def problems_of(error: ValidationError, origins: Mapping[str, str], secrets: Col
             lines.append(message)
             continue
         origin = f"from {origins.get(name, 'the default')}"
-        if len(problem["loc"]) > 1:  # of a table, which may hold what should not be there
+        if name in _TABLES:
             lines.append(f"{_place(problem['loc'])}: {message}, {origin}")
             continue
         value = MASK if name in secrets else repr(masked(_written(problem["input"])))

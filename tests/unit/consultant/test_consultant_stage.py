@@ -220,5 +220,5 @@ async def test_a_prompt_may_be_a_file_of_ones_own(tmp_path: Any) -> None:
         (draft,) = await drafts(build(given), Topic.CHUNKS, chunk())
     assert draft.consultant.prompt_version == "mine"
     (tmp_path / "bad.txt").write_text("=== system\nBe brief.\n")
-    with pytest.raises(ValueError, match="has no section === request"):
+    with pytest.raises(ValueError, match="has no section request, earlier"):
         build(Settings(prompt=str(tmp_path / "bad.txt")))
