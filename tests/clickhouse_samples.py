@@ -9,13 +9,17 @@ from clearcall.schemas import (
     Cleaned,
     ConsultantInfo,
     DeadLetter,
+    Distortion,
     Evaluation,
     Failure,
+    FlagChange,
+    FragmentCheck,
     FragmentScore,
     GuardFlag,
     Outcome,
     Span,
     Status,
+    ToolCheck,
 )
 
 CONSULTANT = ConsultantInfo(backend="openai", model="qwen", prompt_version="3", decoding="free")
@@ -91,6 +95,33 @@ def cleaned(
         threshold=80.0,
         clearcall_version="0.1.0",
         cleaned_at=at,
+    )
+
+
+def tool_check(*calls: tuple[Distortion, FlagChange], number: int = 0, at: float = 1_700_000_002.0) -> ToolCheck:
+    return ToolCheck(
+        call_id="c1",
+        chunk_id=number,
+        iteration=0,
+        consultant=CONSULTANT,
+        model="small",
+        prompt_version="evaluate-1",
+        checks=tuple(
+            FragmentCheck(
+                fragment_id=at_fragment,
+                fragment=Distortion.EXACT,
+                source=source,
+                given_source=None if source is Distortion.EXACT else "the wheels",
+                ss=90.0,
+                given_ss=None if change is FlagChange.UNSCORED else 40.0,
+                change=change,
+            )
+            for at_fragment, (source, change) in enumerate(calls)
+        ),
+        mode="strict",
+        threshold=80.0,
+        clearcall_version="0.1.0",
+        checked_at=at,
     )
 
 

@@ -2,8 +2,9 @@
 
 import json
 
-from clearcall.agents.evaluator_agent.distortion import Kind, Score, compared
+from clearcall.agents.evaluator_agent.distortion import Score, compared
 from clearcall.agents.evaluator_agent.tool import Arguments, called_with
+from clearcall.schemas import Distortion
 from clearcall.scoring import Rules
 
 WORDS = (
@@ -26,6 +27,6 @@ def check(data: bytes) -> None:
         return
     given = called_with(content)
     found = compared(_TRUE, Score(100.0, flagged=False), given, Rules())
-    assert (found.kind is Kind.MISSING) is (given is None)
+    assert (found.kind is Distortion.MISSING) is (given is None)
     if given is not None:
         f"{given.fragment}{given.source}".encode()

@@ -30,9 +30,20 @@ from clearcall.infra.clickhouse.migrations import load
 from clearcall.infra.clickhouse.report import summary, tables
 from clearcall.infra.clickhouse.rows import columns
 from clearcall.infra.settings import Settings
-from clearcall.schemas import Attempt, ConsultantInfo, Failure, GuardFlag, Message, Outcome, Span, Status
+from clearcall.schemas import (
+    Attempt,
+    ConsultantInfo,
+    Distortion,
+    Failure,
+    FlagChange,
+    GuardFlag,
+    Message,
+    Outcome,
+    Span,
+    Status,
+)
 from clearcall.scoring import best_attempt
-from clickhouse_samples import alert, attempt, chunk, cleaned, dead_letter, evaluation, fragment
+from clickhouse_samples import alert, attempt, chunk, cleaned, dead_letter, evaluation, fragment, tool_check
 
 pytest.importorskip("chdb", reason="the embedded engine is not installed")
 pytestmark = pytest.mark.integration
@@ -335,3 +346,28 @@ def test_findings_are_shown_with_what_was_said_and_written_whether_they_flag_or_
     store(database, [evaluation(chunk(number=1, text="\u00e9  cats"), flagged)])
     found = database.rows("SELECT chunk_id, iteration, is_flag, said, wrote FROM reduction_findings ORDER BY chunk_id")
     assert [tuple(each.values()) for each in found] == [(0, 0, False, "cats", "dogs"), (1, 0, True, "cats", "dogs")]
+
+
+def test_calls_of_the_scoring_function_are_counted_by_the_worse_of_their_distortions(database: Database) -> None:
+    exact, swapped = (Distortion.EXACT, FlagChange.NONE), (Distortion.SWAPPED, FlagChange.HIDDEN)
+    missing = (Distortion.MISSING, FlagChange.UNSCORED)
+    first = tool_check(exact, swapped, missing)
+    store(database, [first, tool_check(exact, number=1)])
+    store(database, [first])  # delivered again
+    (found,) = database.rows("SELECT * FROM tool_call_distortions")
+    assert found == {
+        "caller_model": "small",
+        "caller_prompt_version": "evaluate-1",
+        "mode": "strict",
+        "calls": 4,
+        "exact": 2,
+        "exact_share": 0.5,
+        "altered": 0,
+        "truncated": 0,
+        "swapped": 1,
+        "invented": 0,
+        "missing": 1,
+        "hidden_flags": 1,
+        "false_flags": 0,
+        "unscored": 1,
+    }

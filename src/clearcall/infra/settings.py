@@ -115,10 +115,17 @@ class Settings(BaseSettings):
     policy: Literal["restore", "keep"] = Field("restore", description="a chunk still flagged at the bound")
 
     # Evaluator agent
+    evaluator_agent: Literal["off", "tools"] = Field(
+        "off", description="a model that calls the scoring function beside the rules, to count how it distorts texts"
+    )
     evaluator_agent_urls: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="model servers of the evaluator agent, which take tools; else the consultant's"
+        (), description="its model servers, which take tools; else the consultant's"
     )
     evaluator_agent_model: str = Field("", description="as its server names it; empty asks the server")
+    evaluator_agent_share: Share = Field(0.01, description="of scored answers that it is shown")
+    evaluator_agent_in_flight: Count = Field(
+        4, description="answers that it is shown at once; others are let go meanwhile"
+    )
     evaluator_agent_api_key: SecretStr = Field(SecretStr(""), description="sent to evaluator_agent_urls")
 
     # Several consultants and tasks
@@ -198,11 +205,6 @@ class Settings(BaseSettings):
         if (needed and not value) or not all(url.startswith(("http://", "https://")) for url in value):
             raise ValueError("should be one or more URLs that begin with http:// or https://")
         return tuple(url.rstrip("/") for url in value)
-
-    @property
-    def evaluator_agent_servers(self) -> tuple[str, ...]:
-        """The URLs of the evaluator agent's model."""
-        return self.evaluator_agent_urls or self.urls
 
     @model_validator(mode="after")
     def _overlap_inside_fragment(self) -> Self:

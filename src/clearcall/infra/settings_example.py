@@ -16,7 +16,7 @@ _SECTIONS = {
     "consultant": "The consultant",
     "vllm_max_model_len": "vLLM in this process, where consultant is vllm",
     "mode": "Scoring",
-    "evaluator_agent_urls": "The evaluator agent",
+    "evaluator_agent": "The evaluator agent",
     "consultants": "Several consultants and tasks",
     "in_flight": "Delivery",
     "web_port": "What is seen",

@@ -4,6 +4,7 @@
 ``decode`` turns raw bytes into a message or raises a ``DecodeError`` with a reason.
 """
 
+from clearcall.schemas.checks import Distortion, FlagChange, FragmentCheck, ToolCheck
 from clearcall.schemas.codec import DecodeError, Oversize, Undecodable, UnknownSchema, decode, encode
 from clearcall.schemas.envelope import Incoming, Outgoing
 from clearcall.schemas.headers import MAX_ITERATION, Headers, parse_iteration
@@ -44,9 +45,12 @@ __all__ = [
     "Correction",
     "DeadLetter",
     "DecodeError",
+    "Distortion",
     "Draft",
     "Evaluation",
     "Failure",
+    "FlagChange",
+    "FragmentCheck",
     "FragmentScore",
     "GuardFlag",
     "Handover",
@@ -59,6 +63,7 @@ __all__ = [
     "Span",
     "Status",
     "TaskEnd",
+    "ToolCheck",
     "Topic",
     "Track",
     "Undecodable",

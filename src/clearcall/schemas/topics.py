@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from clearcall.schemas.checks import ToolCheck
 from clearcall.schemas.messages import (
     Alert,
     Chunk,
@@ -24,6 +25,7 @@ class Topic(StrEnum):
     TASKS = "transcripts.tasks"
     EVALUATIONS = "transcripts.evaluations"
     CLEANED = "transcripts.cleaned"
+    CHECKS = "transcripts.checks"
     ALERTS = "transcripts.alerts"
     DEAD_LETTERS = "transcripts.dead-letters"
 
@@ -40,6 +42,7 @@ _MESSAGE_TYPES: dict[Topic, type[Message]] = {
     Topic.TASKS: Handover,
     Topic.EVALUATIONS: Evaluation,
     Topic.CLEANED: Cleaned,
+    Topic.CHECKS: ToolCheck,
     Topic.ALERTS: Alert,
     Topic.DEAD_LETTERS: DeadLetter,
 }

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from clearcall.streams.limit import Tally
 from clearcall.streams.metrics import Measured
-from clearcall.streams.stages import SHADOW
+from clearcall.streams.stages import stands_aside
 
 
 class Watched(Measured, Protocol):
@@ -45,9 +45,9 @@ class Health:
         self.stages = stages
 
     def ready(self) -> tuple[bool, dict[str, Any]]:
-        """Whether messages can be handled now, and the state of every stage; a shadow counts only by itself."""
+        """Whether messages can be handled now, and the state of every stage; one aside counts only alone."""
         found = {stage.name: self._of(stage) for stage in self.stages}
-        delivering = {name: one for name, one in found.items() if not name.startswith(f"{SHADOW}-")} or found
+        delivering = {name: one for name, one in found.items() if not stands_aside(name)} or found
         ready = bool(found) and all(one.ready for one in delivering.values())
         return ready, {"ready": ready, "stages": {name: asdict(one) for name, one in found.items()}}
 

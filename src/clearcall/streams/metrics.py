@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 
 from clearcall import __version__
 from clearcall.agents import model_servers
+from clearcall.agents.evaluator_agent.counts import Counts, total
 from clearcall.agents.model_servers import ServerState
 from clearcall.streams.counters import Counters
 
@@ -109,6 +110,28 @@ OF_SERVERS: tuple[OfServer, ...] = (
 """Each is shown as ``clearcall_<name>`` with the label ``server``, its URL."""
 
 
+@dataclass(frozen=True, slots=True)
+class OfCalls:
+    """A counter of the evaluator agent's calls, by a label."""
+
+    name: str
+    meaning: str
+    by: str
+    read: Callable[[Counts], Mapping[str, int]]
+
+
+OF_CALLS: tuple[OfCalls, ...] = (
+    OfCalls(
+        "evaluator_agent_calls",
+        "calls by their distortion, and those that never were by why",
+        "result",
+        lambda c: c.calls,
+    ),
+    OfCalls("evaluator_agent_flags", "calls by what they would have done to the flag", "change", lambda c: c.flags),
+)
+"""Each is shown as ``clearcall_<name>_total`` where the evaluator agent is on."""
+
+
 class Metrics:
     """What ``/metrics`` shows.
 
@@ -143,6 +166,11 @@ class _Stages(Collector):
             for url, state in servers.items():
                 family.add_metric([url], gauge.read(state))
             yield family
+        for counter in OF_CALLS:
+            counted = CounterMetricFamily(f"clearcall_{counter.name}", counter.meaning, labels=[counter.by])
+            for value, count in counter.read(total()).items():
+                counted.add_metric([value], count)
+            yield counted
         info = GaugeMetricFamily("clearcall_info", "1, with the version as a label", labels=["version"])
         info.add_metric([__version__], 1)
         yield info

@@ -17,7 +17,7 @@ from clearcall.streams.retry import Backoff, Patience
 from clearcall.streams.room import Room
 from clearcall.streams.sending import Produce, Sender
 from clearcall.streams.settling import Settling
-from clearcall.streams.stages import BuiltAgents, ShapeKind, Stage
+from clearcall.streams.stages import BuiltAgents, ShapeKind, Stage, stands_aside
 from clearcall.streams.watchdog import Watchdog
 
 log = structlog.get_logger()
@@ -82,6 +82,7 @@ class RunningStage:
     def __init__(self, stage: Stage, agents: BuiltAgents, settings: Settings) -> None:
         self.name = stage.name
         self.is_shadow = bool(stage.shadow)
+        self.aside = stands_aside(stage.name)
         self._agents = agents
         self._stopping = False
         self.app = StageApp.build(stage.name, settings)

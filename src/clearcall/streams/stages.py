@@ -74,15 +74,28 @@ ALL = "all"
 SHADOW = "shadow"
 """Stands for every shadow of the settings; what their stages' names begin with."""
 
+EVALUATOR_AGENT = "evaluator-agent"
+"""There where the settings have it on."""
+
 
 def stages_of(settings: Settings) -> dict[str, Stage]:
-    """The stages of a deployment, by name: a shadow has one of its own, so that it holds nobody up."""
+    """The stages of a deployment, by name; shadows and the evaluator agent have their own, and hold nobody up."""
     team = Team.of(settings)
     consultant = STAGES["consultant"]
     if len(team.tasks) > 1:
         consultant = replace(consultant, topics=(*consultant.topics, Topic.TASKS))
     shadows = [replace(consultant, name=f"{SHADOW}-{name}", shadow=name) for name in team.shadows]
-    return {**STAGES, "consultant": consultant, **{stage.name: stage for stage in shadows}}
+    stages = {**STAGES, "consultant": consultant, **{stage.name: stage for stage in shadows}}
+    if settings.evaluator_agent == "off":
+        return stages
+    sink = stages["sink"]
+    agent = Stage(EVALUATOR_AGENT, (Topic.EVALUATIONS,), ShapeKind.PER_KEY, "clearcall.agents.evaluator_agent.build")
+    return {**stages, "sink": replace(sink, topics=(*sink.topics, Topic.CHECKS)), EVALUATOR_AGENT: agent}
+
+
+def stands_aside(name: str) -> bool:
+    """Whether a stage of that name delivers nothing: where it fails beside others, only it ends."""
+    return name == EVALUATOR_AGENT or name.startswith(f"{SHADOW}-")
 
 
 class UnknownStage(ValueError):
@@ -103,6 +116,8 @@ def chosen(stages: Sequence[str | Stage], settings: Settings) -> list[Stage]:
             wanted[given.name] = given
         elif given == SHADOW and not groups[SHADOW]:
             raise UnknownStage("no shadow: the settings' [[consultants]] name none")
+        elif given == EVALUATOR_AGENT and given not in known:
+            raise UnknownStage("no evaluator agent: the setting evaluator_agent is off")
         else:
             wanted |= {name: known.get(name) for name in groups.get(given, (given,))}
     unknown = [name for name, stage in wanted.items() if stage is None]

@@ -75,8 +75,12 @@ async def delete_topics(settings: Settings) -> None:
 
 
 def names(settings: Settings) -> dict[Topic, str]:
-    """The full name of every topic that is used: nothing is handed over where there is one task."""
-    unused = () if len(settings.tasks) > 1 else (Topic.TASKS,)
+    """The full name of every topic that is used: one task hands nothing over, and no evaluator agent checks nothing."""
+    unused = set()
+    if len(settings.tasks) <= 1:
+        unused.add(Topic.TASKS)
+    if settings.evaluator_agent == "off":
+        unused.add(Topic.CHECKS)
     return {topic: settings.topic_prefix + topic for topic in Topic if topic not in unused}
 
 

@@ -162,7 +162,7 @@ async def _await_coordinators(settings: Settings, stages: Sequence[Stage]) -> No
 
 
 async def _supervise(stages: Sequence[RunningStage], settings: Settings, pulse: Callable[[], None]) -> None:
-    """Raise what the first stage to fail raises; a shadow that fails beside others only ends itself."""
+    """Raise what the first stage to fail raises; one that stands aside only ends itself, if others run."""
     watched, leaving = list(stages), set[asyncio.Task[None]]()
     while True:
         await asyncio.sleep(_CHECK_SECONDS)
@@ -171,9 +171,9 @@ async def _supervise(stages: Sequence[RunningStage], settings: Settings, pulse: 
             try:
                 stage.check()
             except StageFailed as failure:
-                if not stage.is_shadow or all(each.is_shadow for each in watched):
+                if not stage.aside or all(each.aside for each in watched):
                     raise
-                log.error("shadow.failed", stage=stage.name, reason=str(failure))  # noqa: TRY400 - the reason is all
+                log.error("stage.failed_aside", stage=stage.name, reason=str(failure))  # noqa: TRY400 - the reason is all
                 watched.remove(stage)
                 leaving.add(asyncio.create_task(_stop((stage,), settings.stop_timeout, pulse)))
 

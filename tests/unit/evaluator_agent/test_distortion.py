@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearcall.agents.evaluator_agent.distortion import Change, Kind, compared, kind_of, similarity
+from clearcall.agents.evaluator_agent.distortion import compared, kind_of, similarity
 from clearcall.agents.evaluator_agent.tool import FUNCTION, Arguments, asked, called_with, shown
+from clearcall.schemas import Distortion, FlagChange
 from clearcall.scoring import Rules
 
 SAID = "um so the the brake inspection is uh one hundred and forty dollars i think"
@@ -24,25 +25,25 @@ def answer(arguments: object, name: str = FUNCTION) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
-        (SAID, Kind.EXACT),
-        (SAID.replace("um ", "").replace("uh ", ""), Kind.ALTERED),
-        (SAID.upper(), Kind.ALTERED),
-        (f"{SAID} okay", Kind.ALTERED),
-        (SAID[:40], Kind.TRUNCATED),
-        (SAID[20:], Kind.TRUNCATED),
-        ("", Kind.TRUNCATED),
-        (OTHER, Kind.SWAPPED),
-        ("the engine needs new oil and a filter before the winter", Kind.INVENTED),
-        ("!!!", Kind.ALTERED),
+        (SAID, Distortion.EXACT),
+        (SAID.replace("um ", "").replace("uh ", ""), Distortion.ALTERED),
+        (SAID.upper(), Distortion.ALTERED),
+        (f"{SAID} okay", Distortion.ALTERED),
+        (SAID[:40], Distortion.TRUNCATED),
+        (SAID[20:], Distortion.TRUNCATED),
+        ("", Distortion.TRUNCATED),
+        (OTHER, Distortion.SWAPPED),
+        ("the engine needs new oil and a filter before the winter", Distortion.INVENTED),
+        ("!!!", Distortion.ALTERED),
     ],
 )
-def test_each_distortion_has_its_name(given: str, kind: Kind) -> None:
+def test_each_distortion_has_its_name(given: str, kind: Distortion) -> None:
     assert kind_of(given, SAID, OTHER) is kind
 
 
 @given(st.text(), st.text(), st.text())
 def test_every_text_has_a_kind_and_only_the_true_one_is_exact(given: str, true: str, other: str) -> None:
-    assert (kind_of(given, true, other) is Kind.EXACT) == (given == true)
+    assert (kind_of(given, true, other) is Distortion.EXACT) == (given == true)
 
 
 @given(st.text(), st.text())
@@ -89,7 +90,9 @@ def test_what_is_no_whole_call_of_the_function_is_none(content: object) -> None:
     assert called_with(content) is None
 
 
-def checked(given: Arguments | None, wrote: str = WROTE, said: str = SAID, mode: str = "strict") -> tuple[Kind, Change]:
+def checked(
+    given: Arguments | None, wrote: str = WROTE, said: str = SAID, mode: str = "strict"
+) -> tuple[Distortion, FlagChange]:
     rules = Rules(mode="paper" if mode == "paper" else "strict")
     true = shown(wrote, said)
     score = similarity(true, rules)
@@ -100,28 +103,28 @@ def checked(given: Arguments | None, wrote: str = WROTE, said: str = SAID, mode:
 
 
 def test_a_true_call_changes_no_flag() -> None:
-    assert checked(Arguments(WROTE, SAID)) == (Kind.EXACT, Change.NONE)
+    assert checked(Arguments(WROTE, SAID)) == (Distortion.EXACT, FlagChange.NONE)
 
 
 def test_the_cleaned_text_handed_over_as_its_own_source_hides_a_flag() -> None:
-    assert checked(Arguments(OTHER, OTHER), wrote=OTHER) == (Kind.SWAPPED, Change.HIDDEN)
+    assert checked(Arguments(OTHER, OTHER), wrote=OTHER) == (Distortion.SWAPPED, FlagChange.HIDDEN)
 
 
 def test_an_invented_source_makes_a_false_flag() -> None:
     said = "the brake inspection is one hundred and four dollars"
     invented = Arguments(WROTE, "please hold the line sir")
-    assert checked(invented, said=said) == (Kind.INVENTED, Change.FALSE)
+    assert checked(invented, said=said) == (Distortion.INVENTED, FlagChange.FALSE)
 
 
 @pytest.mark.parametrize("given", [None, Arguments("", SAID), Arguments(" ", SAID)])
 def test_without_a_fragment_there_is_no_score(given: Arguments | None) -> None:
-    assert checked(given)[1] is Change.UNSCORED
+    assert checked(given)[1] is FlagChange.UNSCORED
 
 
 @pytest.mark.parametrize("mode", ["paper", "strict"])
 def test_a_fragment_handed_over_with_more_words_is_scored_as_one(mode: str) -> None:
     long = " ".join(f"word{number}" for number in range(60))
-    assert checked(Arguments(f"{WROTE} {long}", SAID), mode=mode)[0] is Kind.INVENTED
+    assert checked(Arguments(f"{WROTE} {long}", SAID), mode=mode)[0] is Distortion.INVENTED
     assert similarity(Arguments(long, long), Rules()) == similarity(Arguments("a", "a"), Rules())
 
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from clearcall.agents.consultant.backend import ModelError
 from clearcall.agents.evaluator_agent import bench
 from clearcall.agents.evaluator_agent.bench.run import draw
-from clearcall.agents.evaluator_agent.distortion import Kind
 from clearcall.infra.settings import Settings
+from clearcall.schemas import Distortion
 from clearcall.streams.cli import app
 from model_server import serving
 from tool_server import calling, truly
@@ -46,7 +46,7 @@ def test_half_of_the_fragments_are_of_turns_that_were_made_wrong(calls: Path) ->
 async def test_a_model_that_copies_truly_changes_no_flag(calls: Path) -> None:
     async with serving(truly) as url:
         result = await bench.run(Settings(evaluator_agent_urls=(url,)), calls, fragments=20)
-    assert {call.kind for _, call in result.compared} == {Kind.EXACT}
+    assert {call.kind for _, call in result.compared} == {Distortion.EXACT}
     page = bench.render(result, "1.2.3", date(2026, 1, 2))
     assert "20 calls, 20 (100.0%) exact" in page
     assert "clearcall 1.2.3, 2026-01-02. Model served" in page

@@ -1,8 +1,8 @@
 import pytest
 
 from clearcall.infra.clickhouse.rows import TABLES, columns, rows
-from clearcall.schemas import Failure, GuardFlag, Message, Outcome, Span
-from clickhouse_samples import CONSULTANT, alert, attempt, chunk, cleaned, dead_letter, evaluation, fragment
+from clearcall.schemas import Distortion, Failure, FlagChange, GuardFlag, Message, Outcome, Span
+from clickhouse_samples import CONSULTANT, alert, attempt, chunk, cleaned, dead_letter, evaluation, fragment, tool_check
 
 PROVENANCE = {"backend", "model", "prompt_version", "decoding", "clearcall_version"}
 
@@ -48,6 +48,18 @@ def test_every_scored_row_says_who_made_it_and_how(message: Message) -> None:
         assert row["model"] == CONSULTANT.model
 
 
+def test_each_call_of_the_scoring_function_is_a_row_with_who_called_and_who_cleaned() -> None:
+    found = list(
+        rows(tool_check((Distortion.EXACT, FlagChange.NONE), (Distortion.INVENTED, FlagChange.FALSE), number=3))
+    )
+    assert [(table, row["chunk_id"], row["fragment_id"], row["source"], row["change"]) for table, row in found] == [
+        ("tool_checks", 3, 0, "exact", "none"),
+        ("tool_checks", 3, 1, "invented", "false"),
+    ]
+    assert {(row["caller_model"], row["model"]) for _, row in found} == {("small", CONSULTANT.model)}
+    assert [row["given_source"] for _, row in found] == [None, "the wheels"]
+
+
 def test_times_are_milliseconds_of_the_epoch() -> None:
     [(_, row)] = rows(cleaned(chunk(), at=1_700_000_000.1236))
     assert row["cleaned_at"] == 1_700_000_000_124
@@ -67,10 +79,11 @@ def test_a_dead_letter_keeps_the_original_as_it_came() -> None:
 
 def test_a_mixed_batch_becomes_columns_of_equal_length_with_fragments_before_their_evaluation() -> None:
     scored = evaluation(chunk(), attempt(0, [fragment(0, 90.0), fragment(1, 90.0)]))
-    tables = columns([dead_letter(), cleaned(chunk()), scored, alert(), cleaned(chunk(number=1))])
+    check = tool_check((Distortion.EXACT, FlagChange.NONE))
+    tables = columns([dead_letter(), cleaned(chunk()), check, scored, alert(), cleaned(chunk(number=1))])
     assert list(tables) == list(TABLES)
     lengths = {table: {len(values) for values in found.values()} for table, found in tables.items()}
-    assert lengths == {"fragments": {2}, "evaluations": {1}, "cleaned": {2}, "alerts": {1}, "dead_letters": {1}}
+    assert lengths == {table: {2 if table in ("fragments", "cleaned") else 1} for table in TABLES}
 
 
 def test_a_message_that_is_not_stored_is_refused() -> None:

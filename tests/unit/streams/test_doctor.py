@@ -15,7 +15,7 @@ from clearcall.streams import doctor
 from clearcall.streams.doctor import State, examine
 from clearcall.streams.doctor.database import check_database
 from clearcall.streams.doctor.kafka import check_kafka, judge_topics
-from clearcall.streams.doctor.model import check_consultant, check_team
+from clearcall.streams.doctor.model import check_consultant, check_evaluator_agent, check_team
 from clearcall.streams.topics import TopicState
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -30,7 +30,7 @@ def states(replication: int = 1, **partitions: int | None) -> list[TopicState]:
 @pytest.mark.parametrize(
     ("topics", "changes", "state", "said"),
     [
-        (states(), {}, State.OK, "all 8 are there, 12 partitions each"),
+        (states(), {}, State.OK, "all 9 are there, 12 partitions each"),
         (states(DRAFTS=None), {}, State.FAIL, "missing: transcripts.drafts"),
         (states(DRAFTS=6), {}, State.FAIL, "different numbers of partitions"),
         (states(), {"partitions": 24}, State.WARN, "the settings say 24"),
@@ -125,6 +125,17 @@ async def test_a_model_server_must_serve_the_model(
     assert finding.state is state
     assert said in finding.what
     assert bool(finding.todo) == (state is not State.OK)
+
+
+async def test_the_evaluator_agents_server_is_worth_a_look_where_it_is_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    serve(monkeypatch, lists("small"))
+    assert await check_evaluator_agent(Settings()) == []
+    on: dict[str, Any] = {"evaluator_agent": "tools", "evaluator_agent_urls": ("http://small/v1",)}
+    (found,) = await check_evaluator_agent(Settings(**on))
+    assert (found.part, found.state) == ("evaluator agent", State.OK)
+    (amiss,) = await check_evaluator_agent(Settings(**on, evaluator_agent_model="large"))
+    assert amiss.state is State.WARN
+    assert amiss.todo == "correct CLEARCALL_EVALUATOR_AGENT_MODEL"
 
 
 async def test_a_model_server_that_is_away_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from prometheus_client.parser import text_string_to_metric_families
 
 from clearcall import __version__
+from clearcall.agents.evaluator_agent.counts import observed
 from clearcall.agents.model_servers import Circuit, ServerState, observe
 from clearcall.streams.counters import Counters
 from clearcall.streams.metrics import METRICS, Kind, Metrics
@@ -95,6 +96,23 @@ def test_every_model_server_is_shown_with_its_limit_its_requests_and_its_circuit
         "clearcall_model_requests_waiting": 2,
         "clearcall_model_circuit": 1,
     }
+
+
+def test_the_evaluator_agents_calls_are_shown_by_their_distortion_and_their_flags() -> None:
+    before = shown()
+    counts = observed()
+    counts.calls.update(exact=3, swapped=1, dropped=7)
+    counts.flags.update(none=3, hidden=1)
+    found = shown()
+    for name, labels, count in (
+        ("calls", "exact", 3),
+        ("calls", "swapped", 1),
+        ("calls", "dropped", 7),
+        ("flags", "none", 3),
+        ("flags", "hidden", 1),
+    ):
+        sample = (f"clearcall_evaluator_agent_{name}_total", labels)
+        assert found[sample] - before.get(sample, 0) == count
 
 
 def test_the_process_shows_its_memory() -> None:

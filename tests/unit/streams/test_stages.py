@@ -15,6 +15,7 @@ from clearcall.streams.stages import (
     build_agents,
     chosen,
     stages_of,
+    stands_aside,
 )
 from clearcall.streams.topics import names
 
@@ -33,6 +34,25 @@ class Agent:
 
 def test_all_stands_for_every_stage_once() -> None:
     assert [stage.name for stage in chosen(["sink", "all"], Settings())] == ["sink", "consultant", "evaluator"]
+
+
+def test_the_evaluator_agent_is_a_stage_with_a_topic_only_where_it_is_on() -> None:
+    on = Settings(evaluator_agent="tools")
+    assert [stage.name for stage in chosen(["all"], on)] == ["consultant", "evaluator", "sink", "evaluator-agent"]
+    (sink,), (agent,) = chosen(["sink"], on), chosen(["evaluator-agent"], on)
+    assert Topic.CHECKS in sink.topics
+    assert agent.topics == (Topic.EVALUATIONS,)
+    assert Topic.CHECKS in names(on)
+    assert Topic.CHECKS not in names(Settings())
+    assert Topic.CHECKS not in chosen(["sink"], Settings())[0].topics
+    with pytest.raises(UnknownStage, match="evaluator_agent is off"):
+        chosen(["evaluator-agent"], Settings())
+
+
+def test_what_delivers_nothing_stands_aside() -> None:
+    known = stages_of(Settings(evaluator_agent="tools"))
+    assert [name for name in known if stands_aside(name)] == ["evaluator-agent"]
+    assert stands_aside("shadow-new")
 
 
 @pytest.mark.parametrize("given", [[], ["nobody"], ["sink", "nobody"]])

@@ -4,7 +4,9 @@ import httpx
 
 from clearcall.agents.consultant.openai import OpenAI
 from clearcall.agents.evaluator import rules_of
+from clearcall.agents.evaluator_agent.agent import EvaluatorAgent
 from clearcall.agents.evaluator_agent.caller import ToolCaller
+from clearcall.agents.evaluator_agent.own import own_settings
 from clearcall.infra.settings import Settings
 
 TRIES = 1
@@ -19,12 +21,11 @@ def caller_of(
     Raises:
         OSError: the lexicon cannot be read.
     """
-    own = bool(settings.evaluator_agent_urls)
-    key = settings.evaluator_agent_api_key if own else settings.api_key
+    own = own_settings(settings)
     client = OpenAI(
-        settings.evaluator_agent_servers,
-        model=settings.evaluator_agent_model or ("" if own else settings.model),
-        api_key=key.get_secret_value(),
+        own.urls,
+        model=own.model,
+        api_key=own.api_key.get_secret_value(),
         in_flight=in_flight,
         connect_timeout=settings.connect_timeout,
         request_timeout=settings.request_timeout,
@@ -32,3 +33,11 @@ def caller_of(
         transport=transport,
     )
     return ToolCaller(client, rules_of(settings))
+
+
+def build(settings: Settings) -> EvaluatorAgent:
+    """The stage's agent; raises as ``caller_of`` does."""
+    in_flight = settings.evaluator_agent_in_flight
+    return EvaluatorAgent(
+        caller_of(settings, in_flight=in_flight), share=settings.evaluator_agent_share, in_flight=in_flight
+    )

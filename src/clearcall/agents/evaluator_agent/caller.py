@@ -11,7 +11,7 @@ class ToolCaller:
 
     def __init__(self, client: OpenAI, rules: Rules) -> None:
         self._client = client
-        self._rules = rules
+        self.rules = rules
 
     @property
     def model(self) -> str:
@@ -26,10 +26,10 @@ class ToolCaller:
             Unavailable: it does not answer.
         """
         true = shown(fragment, source)
-        score = similarity(true, self._rules)
+        score = similarity(true, self.rules)
         if score is None:
             return None
-        return compared(true, score, called_with(await self._client.chat(asked(true))), self._rules)
+        return compared(true, score, called_with(await self._client.chat(asked(true))), self.rules)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,36 +1,15 @@
 """How the arguments that a model handed over differ from the true ones, and what the score would have been."""
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from rapidfuzz.distance import Indel
 
 from clearcall.agents.evaluator_agent.tool import Arguments
+from clearcall.schemas import Distortion, FlagChange
 from clearcall.scoring import Rules, Turn, evaluate_turn
 from clearcall.scoring.spoken import words_of
 
-
-class Kind(StrEnum):
-    """What became of a text on its way into the call, the worse the later."""
-
-    EXACT = "exact"
-    ALTERED = "altered"  # words, marks or case changed, added or moved, most words the true ones
-    TRUNCATED = "truncated"  # a part of the true text and nothing else
-    SWAPPED = "swapped"  # the call's other text in its place
-    INVENTED = "invented"  # most words are not the true text's
-    MISSING = "missing"  # no call, or one that cannot be read
-
-
-_WORSE = tuple(Kind)
-
-
-class Change(StrEnum):
-    """What a distorted call would have done to a fragment's flag."""
-
-    NONE = "none"
-    HIDDEN = "hidden"  # flagged, and would not have been
-    FALSE = "false"  # not flagged, and would have been
-    UNSCORED = "unscored"  # nothing was handed over that could be scored
+_WORSE = tuple(Distortion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,31 +28,31 @@ class Compared:
     where there are none, or no words in them.
     """
 
-    fragment: Kind
-    source: Kind
+    fragment: Distortion
+    source: Distortion
     arguments: Arguments | None
     true: Score
     given: Score | None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> Distortion:
         """The worse of both texts'."""
         return max(self.fragment, self.source, key=_WORSE.index)
 
     @property
-    def change(self) -> Change:
+    def change(self) -> FlagChange:
         """What it would have done to the flag."""
         if self.given is None:
-            return Change.UNSCORED
+            return FlagChange.UNSCORED
         if self.given.flagged == self.true.flagged:
-            return Change.NONE
-        return Change.HIDDEN if self.true.flagged else Change.FALSE
+            return FlagChange.NONE
+        return FlagChange.HIDDEN if self.true.flagged else FlagChange.FALSE
 
 
 def compared(true: Arguments, score: Score, given: Arguments | None, rules: Rules) -> Compared:
     """The call against the true arguments and their score; flags are by similarity alone, in the rules' mode."""
     if given is None:
-        return Compared(Kind.MISSING, Kind.MISSING, None, score, None)
+        return Compared(Distortion.MISSING, Distortion.MISSING, None, score, None)
     return Compared(
         kind_of(given.fragment, true.fragment, true.source),
         kind_of(given.source, true.source, true.fragment),
@@ -83,17 +62,17 @@ def compared(true: Arguments, score: Score, given: Arguments | None, rules: Rule
     )
 
 
-def kind_of(given: str, true: str, other: str) -> Kind:
+def kind_of(given: str, true: str, other: str) -> Distortion:
     """How ``given`` differs from ``true``, where ``other`` is the call's other text."""
     if given == true:
-        return Kind.EXACT
+        return Distortion.EXACT
     if given == other:
-        return Kind.SWAPPED
+        return Distortion.SWAPPED
     if given in true:
-        return Kind.TRUNCATED
+        return Distortion.TRUNCATED
     wrote, wanted = _forms(given), _forms(true)
     common = (len(wrote) + len(wanted) - Indel.distance(wrote, wanted)) // 2
-    return Kind.ALTERED if 2 * common >= len(wrote) else Kind.INVENTED
+    return Distortion.ALTERED if 2 * common >= len(wrote) else Distortion.INVENTED
 
 
 def similarity(arguments: Arguments, rules: Rules) -> Score | None:

@@ -12,17 +12,19 @@ from clearcall.schemas import (
     ConsultantInfo,
     DeadLetter,
     Evaluation,
+    FragmentCheck,
     FragmentScore,
     GuardFlag,
     Message,
     Span,
+    ToolCheck,
     Track,
 )
 
 Row = dict[str, Any]
 Columns = Mapping[str, list[Any]]
 
-TABLES = ("fragments", "evaluations", "cleaned", "alerts", "dead_letters")
+TABLES = ("fragments", "evaluations", "cleaned", "tool_checks", "alerts", "dead_letters")
 """In the order of insertion: an evaluation is there only when its fragments are, which the views rely on."""
 
 
@@ -37,6 +39,8 @@ def rows(message: Message) -> Iterable[tuple[str, Row]]:
             return [("evaluations", _evaluation(message)), *(("fragments", row) for row in _fragments(message))]
         case Cleaned():
             return [("cleaned", _cleaned(message))]
+        case ToolCheck():
+            return [("tool_checks", row) for row in _tool_checks(message)]
         case Alert():
             return [("alerts", _alert(message))]
         case DeadLetter():
@@ -136,6 +140,37 @@ def _cleaned(message: Cleaned) -> Row:
         "agent": message.track.agent,
         "task": message.track.task,
         **_consultant(message.consultant),
+    }
+
+
+def _tool_checks(message: ToolCheck) -> list[Row]:
+    shared = {
+        "call_id": message.call_id,
+        "chunk_id": message.chunk_id,
+        "iteration": message.iteration,
+        "caller_model": message.model,
+        "caller_prompt_version": message.prompt_version,
+        "mode": message.mode,
+        "threshold": message.threshold,
+        "clearcall_version": message.clearcall_version,
+        "checked_at": _milliseconds(message.checked_at),
+        "agent": message.track.agent,
+        "task": message.track.task,
+        **_consultant(message.consultant),
+    }
+    return [shared | _tool_check(check) for check in message.checks]
+
+
+def _tool_check(check: FragmentCheck) -> Row:
+    return {
+        "fragment_id": check.fragment_id,
+        "fragment": str(check.fragment),
+        "source": str(check.source),
+        "given_fragment": check.given_fragment,
+        "given_source": check.given_source,
+        "ss": check.ss,
+        "given_ss": check.given_ss,
+        "change": str(check.change),
     }
 
 

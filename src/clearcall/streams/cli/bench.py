@@ -120,6 +120,9 @@ def evaluator_agent(
     fragments: Annotated[int, typer.Option("--fragments", min=1, help="How many it is shown.")] = 150,
     seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 1,
     in_flight: Annotated[int, typer.Option("--in-flight", min=1, help="Requests under way together.")] = 8,
+    answers: Annotated[
+        Path | None, typer.Option("--answers", help="Keeps answers: a run broken off goes on.", show_default=False)
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="File to write to instead.", show_default=False)] = None,
 ) -> None:
     """How a model distorts real fragments when it calls the scoring function, and which flags that would change.
@@ -139,7 +142,9 @@ def evaluator_agent(
     settings = settings_of(ctx, evaluator_agent_urls=url or None, evaluator_agent_model=model)
     configure(settings)
     try:
-        result = asyncio.run(bench.run(settings, data, fragments=fragments, seed=seed, in_flight=in_flight))
+        result = asyncio.run(
+            bench.run(settings, data, fragments=fragments, seed=seed, in_flight=in_flight, answers=answers)
+        )
     except NoCalls as error:
         raise Stop(str(error), "give the folder that has the calls", USAGE) from error
     except ModelError as error:

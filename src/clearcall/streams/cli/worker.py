@@ -18,6 +18,7 @@ class StageName(StrEnum):
     EVALUATOR = "evaluator"
     SINK = "sink"
     SHADOW = "shadow"
+    EVALUATOR_AGENT = "evaluator-agent"
     ALL = "all"
 
 

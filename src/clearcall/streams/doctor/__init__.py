@@ -7,7 +7,7 @@ from clearcall.infra.settings import Settings
 from clearcall.streams.doctor.database import check_database
 from clearcall.streams.doctor.finding import Finding, State
 from clearcall.streams.doctor.kafka import check_kafka
-from clearcall.streams.doctor.model import check_team
+from clearcall.streams.doctor.model import check_evaluator_agent, check_team
 
 __all__ = ["Finding", "State", "examine"]
 
@@ -15,11 +15,12 @@ _CHECKS: dict[str, Callable[[Settings], Awaitable[list[Finding]]]] = {
     "Kafka": check_kafka,
     "ClickHouse": check_database,
     "consultant": check_team,
+    "evaluator agent": check_evaluator_agent,
 }
 
 
 async def examine(settings: Settings) -> list[Finding]:
-    """All findings, in the order Kafka, ClickHouse, consultant; the checks run side by side and never raise."""
+    """All findings, in the order of the checks, which run side by side and never raise."""
     found = await asyncio.gather(*(_guarded(name, check, settings) for name, check in _CHECKS.items()))
     return [finding for findings in found for finding in findings]
 

@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+import httpx
 import structlog
 
 from clearcall.agents.consultant.backend import ModelError
+from clearcall.agents.consultant.bench.answers import Kept
+from clearcall.agents.consultant.openai import TRIES
 from clearcall.agents.consultant.record import server_version
 from clearcall.agents.evaluator_agent.build import caller_of
 from clearcall.agents.evaluator_agent.caller import ToolCaller
 from clearcall.agents.evaluator_agent.distortion import Compared
+from clearcall.agents.evaluator_agent.own import own_settings
 from clearcall.infra.settings import Settings
 from clearcall.scoring import fragment_spans
 from clearcall.scoring.bench import Pair, labelled_pairs, read_calls
@@ -52,7 +56,15 @@ class Result:
     load: float
 
 
-async def run(settings: Settings, data: Path, *, fragments: int = 150, seed: int = 1, in_flight: int = 8) -> Result:
+async def run(
+    settings: Settings,
+    data: Path,
+    *,
+    fragments: int = 150,
+    seed: int = 1,
+    in_flight: int = 8,
+    answers: Path | None = None,
+) -> Result:
     """Show a model so many fragments, half of them of faithful turns, and compare what it calls the function with.
 
     Args:
@@ -61,26 +73,30 @@ async def run(settings: Settings, data: Path, *, fragments: int = 150, seed: int
         fragments: how many.
         seed: of the draw.
         in_flight: requests under way together.
+        answers: keeps what the server answered, and is asked first.
 
     Raises:
         NoCalls: there are no calls in the folder.
+        UnreadableAnswers: ``answers`` is another kind of file.
         Unavailable: the model does not answer.
         ModelError: the server refuses every request: it takes no tools.
     """
     drawn = draw(data, fragments, seed)
-    caller = caller_of(settings, in_flight=in_flight)
+    kept = Kept(httpx.AsyncHTTPTransport(), answers)
+    caller = caller_of(settings, in_flight=in_flight, tries=TRIES, transport=kept)
     began, load = time.monotonic(), os.getloadavg()[0]
     try:
-        answers = await _ask(caller, drawn, in_flight)
+        called = await _ask(caller, drawn, in_flight)
     finally:
         await caller.close()
-    found = [(fragment, each) for fragment, each in zip(drawn, answers, strict=True) if isinstance(each, Compared)]
-    refusals = [each for each in answers if isinstance(each, ModelError)]
+        await kept.close()
+    found = [(fragment, each) for fragment, each in zip(drawn, called, strict=True) if isinstance(each, Compared)]
+    refusals = [each for each in called if isinstance(each, ModelError)]
     if refusals and not found:
         raise refusals[0]
     return Result(
         model=caller.model,
-        server=await server_version(settings.evaluator_agent_servers[0]),
+        server=await server_version(own_settings(settings).urls[0]),
         mode=settings.mode,
         threshold=settings.threshold,
         seed=seed,

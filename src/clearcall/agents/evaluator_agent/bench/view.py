@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from datetime import date
 
 from clearcall.agents.evaluator_agent.bench.run import LONGEST, Fragment, Result
-from clearcall.agents.evaluator_agent.distortion import Change, Compared, Kind
+from clearcall.agents.evaluator_agent.distortion import Compared
 from clearcall.agents.evaluator_agent.tool import FUNCTION, VERSION
+from clearcall.schemas import Distortion, FlagChange
 from clearcall.scoring.bench.markdown import table
 from clearcall.scoring.statistics import wilson
 
@@ -50,7 +51,7 @@ def render(result: Result, version: str, day: date) -> str:
 
 def _head(result: Result, version: str, day: date) -> list[str]:
     calls = len(result.compared)
-    exact = sum(compared.kind is Kind.EXACT for _, compared in result.compared)
+    exact = sum(compared.kind is Distortion.EXACT for _, compared in result.compared)
     refused = f" {result.refused} more were refused." if result.refused else ""
     return [
         f"clearcall {version}, {day.isoformat()}. Model {result.model} on {result.server}, prompt {VERSION}.",
@@ -65,7 +66,9 @@ def _kinds(calls: Sequence[Compared]) -> list[str]:
     sources = Counter(call.source for call in calls)
     either = Counter(call.kind for call in calls)
     rows = [["", "fragment", "source", "either"]]
-    rows += [[kind, *(_share(counted[kind], len(calls)) for counted in (fragments, sources, either))] for kind in Kind]
+    rows += [
+        [kind, *(_share(counted[kind], len(calls)) for counted in (fragments, sources, either))] for kind in Distortion
+    ]
     return table(rows)
 
 
@@ -91,10 +94,10 @@ def _changes(chosen: Sequence[tuple[Fragment, Compared]]) -> list[str]:
     return [
         str(len(calls)),
         str(sum(call.true.flagged for call in calls)),
-        str(changes[Change.HIDDEN]),
-        str(changes[Change.FALSE]),
-        str(changes[Change.UNSCORED]),
-        _share(len(calls) - changes[Change.NONE], len(calls)),
+        str(changes[FlagChange.HIDDEN]),
+        str(changes[FlagChange.FALSE]),
+        str(changes[FlagChange.UNSCORED]),
+        _share(len(calls) - changes[FlagChange.NONE], len(calls)),
         _share(differs, len(scored)),
     ]
 
