@@ -11,7 +11,7 @@ from clearcall.infra.clickhouse.migrations import load
 from clearcall.infra.clickhouse.report import summary, tables
 from clearcall.infra.clickhouse.rows import columns
 from clearcall.infra.settings import Settings
-from clearcall.schemas import Evaluation, Message, Track
+from clearcall.schemas import Evaluation, Failure, Message, Outcome, Track
 from clickhouse_samples import attempt, chunk, cleaned, evaluation, fragment
 
 pytest.importorskip("chdb", reason="the embedded engine is not installed")
@@ -113,15 +113,24 @@ def test_rows_of_before_are_still_there_after_the_migration_and_it_can_be_run_ag
 def test_the_performance_matrix_has_a_row_for_each_agent_and_task(database: Database) -> None:
     migrate(database)
     store(database, of_three_tracks())
-    rows = database.rows("SELECT * FROM performance_matrix ORDER BY step, agent")
-    assert [(row["agent"], row["task"], row["shadow"]) for row in rows] == [
+    found = summary(database)
+    assert found.is_of_several
+    assert [(each.agent, each.task, each.shadow) for each in found.matrix] == [
         ("", "", False),
         ("next", "", True),
         ("", "format-numbers", False),
     ]
-    default, shadow, digits = rows
-    assert (default["chunks"], default["fragments"], default["rate_0"], default["rate_1"]) == (1, 1, 1.0, 0.0)
-    assert (default["mean_ss"], default["prompt_tokens"], default["completion_tokens"]) == (90.0, 200, 40)
-    assert default["rate_2"] is None
-    assert (shadow["mean_ss"], shadow["p50_latency_ms"]) == (100.0, 30.0)
-    assert (digits["fragments"], digits["mean_ss"]) == (2, 97.0)
+    default, shadow, digits = found.matrix
+    assert (default.chunks, default.fragments, default.rate_0, default.rate_1, default.rate_2) == (1, 1, 1.0, 0.0, None)
+    assert (default.mean_ss, default.prompt_tokens, default.completion_tokens) == (90.0, 200, 40)
+    assert (shadow.mean_ss, shadow.p50_latency_ms) == (100.0, 30.0)
+    assert (digits.fragments, digits.mean_ss) == (2, 97.0)
+    assert summary(database, call="another").matrix == ()
+
+
+def test_a_consultant_that_never_answered_is_in_the_matrix_without_scores(database: Database) -> None:
+    migrate(database)
+    failed = attempt(0, [], outcome=Outcome.FAILED, failure=Failure.CUT)
+    store(database, [on(SHADOW, evaluation(CHUNK, failed))])
+    [row] = summary(database).matrix
+    assert (row.agent, row.chunks, row.fragments, row.rate_0, row.mean_ss) == ("next", 1, 0, None, None)

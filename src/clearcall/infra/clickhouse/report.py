@@ -89,8 +89,34 @@ class WorstFragment:
 
 
 @dataclass(frozen=True, slots=True)
+class Performance:
+    """What one consultant does at one task.
+
+    ``rate_0`` to ``rate_2`` are the shares of fragments that the rules flag as the corpus stands after an iteration,
+    ``None`` where none was reached; ``mean_ss`` is of the mode, after the last one. Latency is of one answer.
+    """
+
+    agent: str
+    task: str
+    step: int
+    shadow: bool
+    backend: str
+    model: str
+    prompt_version: str
+    chunks: int
+    fragments: int
+    rate_0: float | None
+    rate_1: float | None
+    rate_2: float | None
+    mean_ss: float | None
+    p50_latency_ms: float
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
-    """A run at a glance; ``statuses`` counts chunks."""
+    """A run at a glance; ``statuses`` counts chunks, ``matrix`` has every consultant at every task."""
 
     calls: int
     chunks: int
@@ -100,6 +126,12 @@ class Summary:
     rates: tuple[Rate, ...]
     similarities: tuple[Similarity, ...]
     worst: tuple[WorstFragment, ...]
+    matrix: tuple[Performance, ...] = ()
+
+    @property
+    def is_of_several(self) -> bool:
+        """There is more than one consultant or task to compare."""
+        return len({(each.agent, each.task) for each in self.matrix}) > 1
 
 
 Tables = dict[str, list[dict[str, Any]]]
@@ -134,6 +166,7 @@ def _summary(reader: "_Reader", worst: int) -> Summary:
         rates=tuple(_rate(row) for row in reader.table("table1")),
         similarities=_similarities(reader),
         worst=tuple(_worst(row) for row in reader.rows(_WORST, {"most": worst})),
+        matrix=tuple(Performance(**row) for row in reader.rows(_MATRIX)),
     )
 
 
@@ -150,6 +183,8 @@ ORDER BY ss, ss_paper, call_id, chunk_id, agent, task, iteration, fragment_id
 LIMIT 1 BY call_id, chunk_id
 LIMIT {most:UInt32}
 """
+
+_MATRIX = "SELECT * FROM performance_matrix ORDER BY step, task, shadow, agent, backend, model, prompt_version"
 
 _KEY = ("scope", "agent", "task", "backend", "model", "prompt_version", "iteration")
 _ORDER = "scope DESC, iteration, task, agent, backend, model, prompt_version"

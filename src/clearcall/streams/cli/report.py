@@ -27,7 +27,12 @@ def report(
     """
     from clearcall.infra.clickhouse import report as reading  # noqa: PLC0415 - heavy, and only here
     from clearcall.streams.cli.database import opened  # noqa: PLC0415 - as above
-    from clearcall.streams.cli.report_view import render_statuses, render_tables, render_worst  # noqa: PLC0415 - as above
+    from clearcall.streams.cli.report_view import (  # noqa: PLC0415 - as above
+        render_matrix,
+        render_statuses,
+        render_tables,
+        render_worst,
+    )
 
     with opened(settings_of(ctx, db=db)) as database:
         summary, tables = reading.summary_and_tables(database, call, worst)
@@ -36,5 +41,6 @@ def report(
         typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
         return
     render_statuses(console(), summary)
+    render_matrix(console(), summary)
     render_tables(console(), tables)
     render_worst(console(), summary)

@@ -20,6 +20,7 @@ Row = Sequence[str]
 def render_summary(console: Console, summary: Summary) -> None:
     """A run at a glance: chunks by status, rates, similarity, the worst fragments with what the model changed."""
     render_statuses(console, summary)
+    render_matrix(console, summary)
     _table(
         console,
         "Hallucination rate, with its Wilson 95% interval",
@@ -42,6 +43,29 @@ def render_statuses(console: Console, summary: Summary) -> None:
     _table(console, "Chunks by status", ("status", "chunks", "share"), ends)
     if summary.dead_letters:
         console.print(Text(f"dead letters: {summary.dead_letters} (clearcall dead-letters list)", style="yellow"))
+
+
+def render_matrix(console: Console, summary: Summary) -> None:
+    """Every consultant at every task, where there are several to compare."""
+    if not summary.is_of_several:
+        return
+    header = ("task", "consultant", "chunks", "fragments", "flagged at 0", "at 1", "at 2", "mean SS", "p50", "tokens")
+    rows = [
+        (
+            each.task or "-",
+            _consultant(each.agent, "", each.backend, each.model, each.prompt_version) + " (shadow)" * each.shadow,
+            str(each.chunks),
+            str(each.fragments),
+            *("-" if rate is None else _percent(rate) for rate in (each.rate_0, each.rate_1, each.rate_2)),
+            "-" if each.mean_ss is None else f"{each.mean_ss:.2f}",
+            f"{each.p50_latency_ms:.0f} ms",
+            f"{each.prompt_tokens} in, {each.completion_tokens} out",
+        )
+        for each in summary.matrix
+    ]
+    _table(
+        console, "Consultants and tasks: fragments that the rules flag, as all stand after each iteration", header, rows
+    )
 
 
 def render_worst(console: Console, summary: Summary) -> None:

@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 from rich.console import Console
 
-from clearcall.infra.clickhouse.report import Interval, Rate, Summary, WorstFragment
+from clearcall.infra.clickhouse.report import Interval, Performance, Rate, Summary, WorstFragment
 from clearcall.streams.cli.dead_letters import readable
 from clearcall.streams.cli.report_view import render_summary, word_difference
 
@@ -50,6 +52,28 @@ def test_a_summary_shows_statuses_rates_and_the_worst_fragment_without_colour_of
 
 def test_a_summary_is_coloured_at_a_terminal() -> None:
     assert "\x1b[1;32m140." in _rendered(SUMMARY, terminal=True)
+
+
+DEFAULT = Performance(
+    *("", "", 0, False, "openai", "qwen", "clean-1", 10, 20, 0.25, 0.1, None, 91.234, 412.4, 1000, 200),
+)
+SHADOW = replace(DEFAULT, agent="next", shadow=True, model="large", rate_0=None, mean_ss=None)
+
+
+def test_consultants_are_compared_where_there_are_several() -> None:
+    text = _rendered(replace(SUMMARY, matrix=(DEFAULT, SHADOW)), terminal=False)
+    first, second = (" ".join(line.split()) for line in text.splitlines() if "clean-1" in line)
+    assert first == "- openai qwen clean-1 10 20 25.0% 10.0% - 91.23 412 ms 1000 in, 200 out"
+    assert second == "- next: openai large clean-1 (shadow) 10 20 - 10.0% - - 412 ms 1000 in, 200 out"
+
+
+def test_one_consultant_at_one_task_is_compared_with_nobody() -> None:
+    assert _rendered(replace(SUMMARY, matrix=(DEFAULT,)), terminal=False) == _rendered(SUMMARY, terminal=False)
+
+
+def test_the_worst_fragment_of_a_named_consultant_says_whose_it_is() -> None:
+    worst = replace(WORST, agent="canary", task="format-numbers")
+    assert "c1/4/0/2  canary, format-numbers  SS 61.5" in _rendered(replace(SUMMARY, worst=(worst,)), terminal=False)
 
 
 def test_an_empty_database_says_so() -> None:
