@@ -9,7 +9,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from clearcall.infra.settings import Settings
+from clearcall.infra.settings import Settings, load
+from clearcall.infra.team import Team
 from clearcall.scoring import Turn, evaluate
 from clearcall.scoring.types import GUARDS
 from clearcall.streams.cli import app
@@ -63,6 +64,14 @@ def test_every_setting_is_in_the_table_with_its_default() -> None:
             assert rows[name] == f"`{shown}`"
         else:
             assert name in rows
+
+
+def test_the_example_of_several_consultants_can_be_loaded(tmp_path: Path) -> None:
+    [example] = [block for kind, block in BLOCKS if kind == "toml"]
+    (tmp_path / "clearcall.toml").write_text(example, "utf-8")
+    team = Team.of(load(tmp_path / "clearcall.toml"))
+    assert (team.delivered, team.shadows) == (("", "canary", "digits"), ("next",))
+    assert team.settings_of("digits", 1).threshold == 90
 
 
 def test_every_guard_is_in_the_table() -> None:

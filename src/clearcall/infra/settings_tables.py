@@ -15,6 +15,8 @@ _TASK_KEYS = frozenset({"decoding", "prompt", "mode", "threshold", "guards_off",
 _CONSULTANT_KEYS = _TASK_KEYS | {
     *("consultant", "urls", "model", "recording"),
     *("request_shape", "window_words", "context_words", "requests_in_flight", "request_timeout"),
+    *("vllm_max_model_len", "vllm_gpu_memory_utilization", "vllm_dtype", "vllm_quantization"),
+    *("vllm_tensor_parallel_size", "vllm_enforce_eager"),
 }
 
 
@@ -59,7 +61,7 @@ class ConsultantTable(_Table):
     @property
     @override
     def overrides(self) -> dict[str, Any]:
-        """The settings that it changes; servers of its own are not sent the key of the others.
+        """The settings that it changes; servers of its own are asked for their model, and not sent the others' key.
 
         Raises:
             ValueError: the file with the key cannot be read.
@@ -72,6 +74,8 @@ class ConsultantTable(_Table):
                 raise ValueError(f"cannot read {self.api_key_file}") from error
         elif "urls" in found:
             found["api_key"] = ""
+        if "urls" in found:
+            found.setdefault("model", "")
         if self.shadow:
             found["outage"] = "wait"  # nobody waits for it, and its rows are to be the model's
         return found

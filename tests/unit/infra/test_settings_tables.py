@@ -96,6 +96,13 @@ def test_servers_of_its_own_get_the_key_from_its_own_file_and_never_that_of_the_
     assert keys == {"": "of the others", "same": "of the others", "other": "", "keyed": "its own"}
 
 
+def test_servers_of_its_own_are_asked_for_their_model_unless_it_is_named() -> None:
+    own = {"urls": ["http://other/v1"], "share": 0.1}
+    tables = [{"name": "same", "share": 0.1}, {"name": "asked", **own}, {"name": "named", **own, "model": "large"}]
+    team = Team.of(load(model="small", consultants=tables))
+    assert [team.settings_of(name, 0).model for name in ("same", "asked", "named")] == ["small", "", "large"]
+
+
 def test_they_are_json_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLEARCALL_CONSULTANTS", '[{"name": "next", "shadow": true, "model": "m"}]')
     assert Team.of(load()).shadows == ("next",)

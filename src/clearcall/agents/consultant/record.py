@@ -15,7 +15,7 @@ from clearcall import __version__
 from clearcall.agents import evaluator
 from clearcall.agents.consultant.build import Consultant, backend_of, build
 from clearcall.agents.consultant.decoding import decoding_at
-from clearcall.agents.consultant.prompt import CLEAN, CORRECT
+from clearcall.agents.consultant.prompt import prompts_of
 from clearcall.agents.consultant.recorded import Recorder
 from clearcall.agents.consultant.recording import Header, Place, Recorded, UnreadableRecording, read, write
 from clearcall.infra.settings import Settings
@@ -137,16 +137,22 @@ async def _label(settings: Settings, model: str, quantisation: str, now: datetim
             "threshold": settings.threshold,
         },
         decoding=settings.decoding,
-        prompt_versions=(CLEAN, CORRECT),
+        prompt_versions=_versions(settings),
         recorded_at=now.isoformat(timespec="seconds"),
         clearcall_version=__version__,
     )
 
 
+def _versions(settings: Settings) -> tuple[str, str]:
+    """The prompts of an initial response and of a correction."""
+    prompts = prompts_of(settings.prompt)
+    return prompts(0).version, prompts(1).version
+
+
 def _kept(path: Path, settings: Settings) -> dict[Place, Recorded]:
     """The answers that would be decoded in the same way today."""
     header, answers = read(path)
-    if (header.model, header.prompt_versions) != (settings.model, (CLEAN, CORRECT)):
+    if (header.model, header.prompt_versions) != (settings.model, _versions(settings)):
         raise UnreadableRecording(f"{path} was made by {header.model!r} with {', '.join(header.prompt_versions)}")
     return {
         place: answer
