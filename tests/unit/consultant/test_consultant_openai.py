@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from clearcall.agents.consultant.backend import ChatMessage, Completion, Rejected, Slow, TooLong
-from clearcall.agents.consultant.openai import TRIES, OpenAI
+from clearcall.agents.consultant.client import TRIES
+from clearcall.agents.consultant.openai import OpenAI
 from clearcall.agents.protocol import Unavailable, watch_life
 
 ASK = [ChatMessage("user", "hello")]

@@ -14,7 +14,8 @@ from clearcall.agents.consultant.asking import Asker
 from clearcall.agents.consultant.backend import ChatMessage, Line, Rejected, Request
 from clearcall.agents.consultant.breaker import FAILURES, LONGEST_REST
 from clearcall.agents.consultant.chat import ChatBackend
-from clearcall.agents.consultant.openai import TRIES, OpenAI
+from clearcall.agents.consultant.client import TRIES
+from clearcall.agents.consultant.openai import OpenAI
 from clearcall.agents.consultant.rules import RulesBackend
 from clearcall.agents.model_servers import Circuit, ServerState, states
 from clearcall.agents.protocol import Unavailable

@@ -18,7 +18,11 @@ from clearcall.schemas import Attempt, Chunk, ConsultantInfo, ContextTurn, Failu
 
 
 class ModelError(Exception):
-    """A request that this server will not answer."""
+    """A request that this server will not answer; ``said`` begins its reason, which may quote what was asked."""
+
+    def __init__(self, detail: str = "", said: str = "") -> None:
+        super().__init__(detail)
+        self.said = said
 
 
 class TooLong(ModelError):

@@ -2,7 +2,7 @@
 
 import httpx
 
-from clearcall.agents.consultant.openai import OpenAI
+from clearcall.agents.consultant.client import ModelClient
 from clearcall.agents.evaluator import rules_of
 from clearcall.agents.evaluator_agent.agent import EvaluatorAgent
 from clearcall.agents.evaluator_agent.caller import ToolCaller
@@ -22,7 +22,7 @@ def caller_of(
         OSError: the lexicon cannot be read.
     """
     own = own_settings(settings)
-    client = OpenAI(
+    client = ModelClient(
         own.urls,
         model=own.model,
         api_key=own.api_key.get_secret_value(),

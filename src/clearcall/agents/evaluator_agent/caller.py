@@ -1,6 +1,6 @@
 """Asking the model for its call, one fragment at a time, over the same client as the consultant's."""
 
-from clearcall.agents.consultant.openai import OpenAI
+from clearcall.agents.consultant.client import ModelClient
 from clearcall.agents.evaluator_agent.distortion import Compared, compared, similarity
 from clearcall.agents.evaluator_agent.tool import asked, called_with, shown
 from clearcall.scoring import Rules
@@ -9,7 +9,7 @@ from clearcall.scoring import Rules
 class ToolCaller:
     """The model that calls the scoring function. Safe to use from several tasks at once."""
 
-    def __init__(self, client: OpenAI, rules: Rules) -> None:
+    def __init__(self, client: ModelClient, rules: Rules) -> None:
         self._client = client
         self.rules = rules
 

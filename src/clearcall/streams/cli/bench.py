@@ -149,7 +149,7 @@ def evaluator_agent(
         raise Stop(str(error), "give the folder that has the calls", USAGE) from error
     except ModelError as error:
         raise Stop(
-            f"the model server takes no tools: {error}",
+            f"the model server takes no tools: {error} {error.said[:300]}".rstrip(),
             "vLLM needs --enable-auto-tool-choice --tool-call-parser hermes (or the model's own)",
         ) from error
     except Unavailable as error:

@@ -14,7 +14,7 @@ import structlog
 
 from clearcall.agents.consultant.backend import ModelError
 from clearcall.agents.consultant.bench.answers import Kept
-from clearcall.agents.consultant.openai import TRIES
+from clearcall.agents.consultant.client import TRIES
 from clearcall.agents.consultant.record import server_version
 from clearcall.agents.evaluator_agent.build import caller_of
 from clearcall.agents.evaluator_agent.caller import ToolCaller
