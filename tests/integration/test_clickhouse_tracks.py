@@ -128,6 +128,15 @@ def test_the_performance_matrix_has_a_row_for_each_agent_and_task(database: Data
     assert summary(database, call="another").matrix == ()
 
 
+def test_the_tables_have_the_tasks_in_their_order(database: Database) -> None:
+    migrate(database)
+    first, *_ = of_three_tracks()
+    assert isinstance(first, Evaluation)
+    store(database, [on(Track(task=name, step=step), first) for step, name in enumerate(("punctuate", "digits"))])
+    for name, rows in tables(database).items():
+        assert list(dict.fromkeys(row["task"] for row in rows)) == ["punctuate", "digits"], name
+
+
 def test_a_consultant_that_never_answered_is_in_the_matrix_without_scores(database: Database) -> None:
     migrate(database)
     failed = attempt(0, [], outcome=Outcome.FAILED, failure=Failure.CUT)

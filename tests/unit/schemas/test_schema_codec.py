@@ -24,11 +24,13 @@ from clearcall.schemas import (
     Failure,
     FragmentScore,
     GuardFlag,
+    Handover,
     Message,
     Outcome,
     Oversize,
     Span,
     Status,
+    TaskEnd,
     Track,
     Undecodable,
     UnknownSchema,
@@ -231,11 +233,18 @@ ATTEMPT = st.builds(
 )
 ATTEMPTS = st.lists(ATTEMPT, min_size=1, max_size=2).map(tuple)
 CONTEXT = st.lists(st.builds(ContextTurn, chunk_id=ORDINAL, speaker=ORDINAL, text=TEXT), max_size=2).map(tuple)
+NAME = st.from_regex(r"[a-z0-9-]{0,12}", fullmatch=True)
+TRACK = st.builds(Track, agent=NAME, shadow=st.booleans(), task=NAME, step=ORDINAL)
+END = st.builds(TaskEnd, track=TRACK, status=st.sampled_from(Status), attempts=ORDINAL)
+ENDS = st.lists(END, min_size=1, max_size=2).map(tuple)
 MESSAGES: list[st.SearchStrategy[Message]] = [
     CHUNKS,
     st.builds(
         Draft,
         chunk=CHUNKS,
+        track=TRACK,
+        given=st.none() | TEXT,
+        earlier=ENDS,
         iteration=ORDINAL,
         outcome=st.sampled_from(Outcome),
         cleaned=TEXT,
@@ -245,7 +254,8 @@ MESSAGES: list[st.SearchStrategy[Message]] = [
         latency_ms=FLOAT,
         drafted_at=FLOAT,
     ),
-    st.builds(Correction, chunk=CHUNKS, context=CONTEXT, attempts=ATTEMPTS),
+    st.builds(Correction, chunk=CHUNKS, track=TRACK, context=CONTEXT, attempts=ATTEMPTS),
+    st.builds(Handover, chunk=CHUNKS, track=TRACK, given=TEXT, context=CONTEXT, earlier=ENDS),
     st.builds(
         Evaluation,
         chunk=CHUNKS,

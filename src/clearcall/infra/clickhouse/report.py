@@ -187,7 +187,10 @@ LIMIT {most:UInt32}
 _MATRIX = "SELECT * FROM performance_matrix ORDER BY step, task, shadow, agent, backend, model, prompt_version"
 
 _KEY = ("scope", "agent", "task", "backend", "model", "prompt_version", "iteration")
-_ORDER = "scope DESC, iteration, task, agent, backend, model, prompt_version"
+_TASKS = (
+    "SELECT groupArray(task) FROM (SELECT task FROM evaluations GROUP BY task ORDER BY max(step), task)"  # in order
+)
+_ORDER = f"scope DESC, iteration, indexOf(({_TASKS}), task), agent, backend, model, prompt_version"
 
 
 class _Reader:
