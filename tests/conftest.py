@@ -1,4 +1,4 @@
-"""A real Kafka for the tests that need one, and settings that keep each test to itself."""
+"""A real Kafka and a real vLLM for the tests that need one, and settings that keep each test to itself."""
 
 import os
 import shutil
@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings as hypothesis_settings
 
+import consultant_cases
+import local_vllm
+from clearcall.agents.consultant.in_process import InProcess
 from clearcall.infra.kafka.apache import ApacheKafka
 from clearcall.infra.kafka.errors import NoBroker
 from clearcall.infra.kafka.ports import free_ports
@@ -105,3 +108,49 @@ def _kafka_by_maven() -> Iterator[str]:
         yield broker.bootstrap
     finally:
         broker.stop()
+
+
+@pytest.fixture(scope="session")
+def vllm_folder() -> Path:
+    """The small model's folder, with vLLM installed beside it; skipped where it cannot be had."""
+    try:
+        return local_vllm.install()
+    except local_vllm.NoVLLM as reason:
+        pytest.skip(f"no vLLM: {reason}")
+
+
+@pytest.fixture(scope="session")
+def own_vllm(vllm_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[local_vllm.Server]:
+    """A server of our own, which a test may kill and must start again."""
+    assert vllm_folder.is_dir()
+    (port,) = free_ports(1)
+    with local_vllm.Server(port, tmp_path_factory.mktemp("vllm") / "server.log") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def vllm_url(request: pytest.FixtureRequest) -> str:
+    """A real vLLM: ``CLEARCALL_TEST_VLLM``, else one of our own; else the test is skipped."""
+    given = os.environ.get("CLEARCALL_TEST_VLLM")
+    if given:
+        return given
+    server: local_vllm.Server = request.getfixturevalue("own_vllm")
+    return server.url
+
+
+@pytest.fixture(scope="session")
+def capable_url() -> str:
+    """A real vLLM that serves a model which cleans tolerably."""
+    given = os.environ.get("CLEARCALL_TEST_VLLM")
+    if not given:
+        pytest.skip("no capable model: set CLEARCALL_TEST_VLLM to the URL of a vLLM that serves one")
+    model = local_vllm.served_model(given)
+    if "qwen" not in model.lower():
+        pytest.skip(f"{model} is not known to clean: what is asserted was seen with qwen1.5b")
+    return given
+
+
+@pytest.fixture(scope="session")
+def engine() -> InProcess:
+    """The engine in this process, in vLLM's own Python; a test of its own closes it, or this process's end."""
+    return consultant_cases.engine()

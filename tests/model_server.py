@@ -31,8 +31,11 @@ def echo(body: dict[str, Any]) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def serving(answer: Callable[[dict[str, Any]], Any]) -> AsyncIterator[str]:
-    """The base URL of a server on a free port; ``answer`` makes a body's JSON or a whole response."""
+async def serving(answer: Callable[[dict[str, Any]], Any], *, stop_with_client: bool = False) -> AsyncIterator[str]:
+    """The base URL of a server on a free port; ``answer`` makes a body's JSON or a whole response.
+
+    With ``stop_with_client`` it is cancelled where the client goes, as vLLM aborts.
+    """
 
     async def chat(request: web.Request) -> web.StreamResponse:
         made = answer(await request.json())
@@ -45,7 +48,7 @@ async def serving(answer: Callable[[dict[str, Any]], Any]) -> AsyncIterator[str]
 
     app = web.Application(client_max_size=2**24)
     app.add_routes([web.post("/v1/chat/completions", chat), web.get("/v1/models", models)])
-    runner = web.AppRunner(app, shutdown_timeout=0)
+    runner = web.AppRunner(app, shutdown_timeout=0, handler_cancellation=stop_with_client)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
