@@ -135,6 +135,14 @@ def test_a_chunk_of_several_tasks_has_the_gravest_status_and_counts_every_attemp
     assert end(judge(second(WRONG_DIGITS, iteration=2), tasks=TASKS)).status is Status.KEPT
 
 
+def test_each_task_hands_on_its_own_status() -> None:
+    outgoing = judge(second(IN_DIGITS), tasks=[*TASKS, {"name": "three"}])
+    sent = outgoing[-1].message
+    assert isinstance(sent, Handover)
+    assert [end.status for end in sent.earlier] == [Status.CORRECTED, Status.CLEAN]
+    assert (sent.given, sent.message_id) == (IN_DIGITS, "c/1/0:three")
+
+
 def test_a_wrong_number_at_a_later_task_goes_back_to_that_task() -> None:
     outgoing = judge(second(WRONG_DIGITS), tasks=TASKS)
     sent = outgoing[-1].message

@@ -132,7 +132,10 @@ class Evaluator:
 
     def _delivered(self, ending: Cleaned, traceparent: str | None) -> list[Outgoing]:
         """What a shadow would deliver is nobody's to read; how it was scored is on its evaluations."""
-        return [] if ending.track.shadow else [Outgoing(Topic.CLEANED, ending, traceparent)]
+        if ending.track.shadow:
+            return []
+        gravest = max((ending.status, *(end.status for end in ending.earlier)), key=_SEVERITY.index)
+        return [Outgoing(Topic.CLEANED, ending.model_copy(update={"status": gravest}), traceparent)]
 
     def _finalised(self, draft: Draft, attempts: tuple[Attempt, ...]) -> Cleaned:
         """The bound is reached with the chunk still flagged: the policy decides what is delivered."""
@@ -158,7 +161,7 @@ class Evaluator:
             chunk=draft.chunk,
             track=draft.track,
             text=text,
-            status=max((status, *(end.status for end in draft.earlier)), key=_SEVERITY.index),
+            status=status,
             iteration=taken.iteration if taken else draft.iteration,
             consultant=taken.consultant if taken else draft.consultant,
             attempts=attempts,

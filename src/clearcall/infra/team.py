@@ -82,8 +82,8 @@ class Team:
         return Track(agent=agent, shadow=track.shadow, task=self._name(step + 1), step=step + 1)
 
     def is_shadowed(self, agent: str, step: int) -> bool:
-        """Whether a shadow takes part in a task: in those that name no other consultant, up to the first that does."""
-        return agent in self.shadows and not any(task and task.consultant for task in self.tasks[: step + 1])
+        """Whether a shadow takes part in a task: in the first, and on until a later one is named somebody else's."""
+        return agent in self.shadows and not any(task and task.consultant for task in self.tasks[1 : step + 1])
 
     def settings_of(self, agent: str, step: int) -> Settings:
         """The settings of one consultant at one task: the task's over the consultant's over all the rest."""

@@ -147,6 +147,12 @@ async def test_a_bad_iteration_header_ends_a_correction_of_every_consultant(iter
         assert all(out.topic is Topic.CLEANED for out in Evaluator(Rules(), "restore").judge(draft))
 
 
+async def test_a_shadow_of_a_first_task_that_names_its_consultant_answers_all_the_same() -> None:
+    given = settings(consultants=[*SHADOWS, {"name": "main"}], tasks=[{"name": "one", "consultant": "main"}])
+    (draft,) = await drafts(build(given, shadow="next"), Topic.CHUNKS, chunk())
+    assert draft.track == Track(agent="next", shadow=True, task="one")
+
+
 TASKS = [{"name": "one"}, {"name": "two", "prompt": "format-numbers-1"}]
 
 

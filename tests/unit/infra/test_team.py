@@ -83,6 +83,13 @@ def test_a_shadow_goes_on_until_a_task_is_somebody_elses() -> None:
     assert found.following(second, "call") is None
 
 
+def test_a_shadow_answers_the_first_task_whoever_does_it() -> None:
+    tasks = [{"name": "one", "consultant": "main"}, {"name": "two"}]
+    found = team(consultants=[{"name": "main"}, {"name": "next", "shadow": True}], tasks=tasks)
+    assert [found.is_shadowed("next", step) for step in (0, 1)] == [True, True]
+    assert not found.is_shadowed("main", 0)
+
+
 @pytest.mark.parametrize(
     "track",
     [
