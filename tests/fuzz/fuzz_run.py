@@ -122,12 +122,9 @@ def _table(found: list[Fuzzed]) -> Table:
     for one in found:
         figures = (one.executions, one.covered_before, one.covered_after, one.found, len(one.broke))
         table.add_row(one.name, *(f"{figure:,}" for figure in figures))
-    table.add_row("together", f"{sum(one.executions for one in found):,}", "", "", "", str(sum(map(_broken, found))))
+    executions, broke = sum(one.executions for one in found), sum(len(one.broke) for one in found)
+    table.add_row("together", f"{executions:,}", "", "", "", f"{broke:,}")
     return table
-
-
-def _broken(one: Fuzzed) -> int:
-    return len(one.broke)
 
 
 def _kept(name: str) -> int:

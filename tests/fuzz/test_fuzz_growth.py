@@ -29,6 +29,7 @@ GROWING: dict[str, Callable[[int], bytes]] = {
     "unknown variables": lambda size: b"environment:" + b"".join(b"KEY%d=1\n" % number for number in range(size)),
     "entries of a lexicon": lambda size: b"lexicon:" + b"".join(b"word%d\n" % number for number in range(size)),
     "calls of a file": lambda size: b"calls:9999\n" + b"".join(map(_call, range(size))),
+    "lines of a turn": lambda size: b"transcripts:agent: hello\n" + b"you\n" * size,
     "examples of a prompt": lambda size: b"prompts:" + b"=== user\nu\n" * size + _seed("prompts/small"),
 }
 

@@ -8,6 +8,6 @@ def lexicon_of(settings: Settings) -> Lexicon:
     """English with the entries of the settings' file.
 
     Raises:
-        OSError: the file cannot be read.
+        UnreadableLexicon, OSError: the file cannot be read.
     """
     return ENGLISH.read(settings.lexicon) if settings.lexicon else ENGLISH

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 
 from aiokafka.errors import KafkaError
 from rich.console import Console
@@ -131,29 +132,21 @@ def _closing(screen: Console, settings: Settings, result: RunResult) -> None:
     seconds, progress = result.cleaning_seconds, result.progress
     dead = f", {progress.dead} in the dead letters," if progress.dead else ""
     rate = progress.sent / seconds
-    screen.print()
-    screen.print(
-        f"{progress.cleaned} chunks cleaned{dead} in {seconds:.1f} s ({rate:.0f} a second); stored in {settings.db}",
-        soft_wrap=True,
-    )
-    screen.print(f"  tables and views: clearcall report --db {settings.db}", soft_wrap=True)
+    say = partial(screen.print, soft_wrap=True, markup=False)
+    say()
+    say(f"{progress.cleaned} chunks cleaned{dead} in {seconds:.1f} s ({rate:.0f} a second); stored in {settings.db}")
+    say(f"  tables and views: clearcall report --db {settings.db}")
     if settings.db.startswith("chdb://"):
         path = settings.db.removeprefix("chdb://")
-        screen.print(
-            f'  your own SQL:     clearcall db query --db {settings.db} "SELECT …"  (files in {path})', soft_wrap=True
-        )
+        say(f'  your own SQL:     clearcall db query --db {settings.db} "SELECT …"  (files in {path})')
     if progress.dead:
-        screen.print(
-            f"  dead letters:     clearcall dead-letters list --db {settings.db}", style="yellow", soft_wrap=True
-        )
+        say(f"  dead letters:     clearcall dead-letters list --db {settings.db}", style="yellow")
     for name, left in progress.shadows.left().items():
-        screen.print(f"  the shadow {name} did not answer {left} chunks: what it did is stored", style="yellow")
+        say(f"  the shadow {name} did not answer {left} chunks: what it did is stored", style="yellow")
     if refused := progress.refused:
         named = ", ".join(name for name, _ in refused[:_NAMED]) + (" …" if len(refused) > _NAMED else "")
         what = "chunk is" if len(refused) == 1 else "chunks are"
-        screen.print(
-            Text(f"  {len(refused)} {what} too large for Kafka: {_printable(named)}", style="yellow"), soft_wrap=True
-        )
+        say(f"  {len(refused)} {what} too large for Kafka: {_printable(named)}", style="yellow")
 
 
 def _printable(text: str) -> str:

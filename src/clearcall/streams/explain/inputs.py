@@ -9,7 +9,9 @@ from pathlib import Path
 from clearcall.scoring import Turn
 
 _ROLES = {"agent": 0, "caller": 1, "customer": 1, "client": 1}
-_HEAD = re.compile(rf"\s*(?:speaker\s+)?([0-9]{{1,9}}|{'|'.join(_ROLES)})\s*:\s*(.*)", re.IGNORECASE | re.DOTALL)
+_HEAD = re.compile(
+    rf"\s*(?:speaker\s+)?([0-9]{{1,9}}|{'|'.join(_ROLES)})\s*:\s*(.*)", re.IGNORECASE | re.DOTALL | re.ASCII
+)
 _PATH = re.compile(r"\S*(/\S*|\.(txt|md|text|transcript))")
 
 
@@ -57,18 +59,18 @@ def read_transcript(text: str) -> Transcript:
     if not lines or not _HEAD.match(lines[0]):
         stripped = text.strip()
         return Transcript((Turn(0, stripped),) if stripped else ())
-    turns: list[Turn] = []
+    spoken: list[tuple[int, list[str]]] = []
     names: dict[int, str] = {}
     for line in lines:
         head = _HEAD.fullmatch(line)
         if head is None:
-            turns[-1] = Turn(turns[-1].speaker, f"{turns[-1].text} {line.strip()}".strip())
+            spoken[-1][1].append(line.strip())
             continue
         name = head.group(1).casefold()
         speaker = _ROLES[name] if name in _ROLES else int(name)
         names.setdefault(speaker, name if name in _ROLES else f"speaker {speaker}")
-        turns.append(Turn(speaker, head.group(2).strip()))
-    return Transcript(tuple(turns), names)
+        spoken.append((speaker, [head.group(2).strip()]))
+    return Transcript(tuple(Turn(speaker, " ".join(filter(None, texts))) for speaker, texts in spoken), names)
 
 
 def read_text(given: str) -> str:

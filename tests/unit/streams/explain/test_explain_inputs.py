@@ -42,7 +42,9 @@ def test_a_line_without_a_speaker_goes_on_with_the_turn_before_it() -> None:
     assert turns("0: one\ntwo\n1:\nthree") == (Turn(0, "one two"), Turn(1, "three"))
 
 
-@pytest.mark.parametrize("text", ["note: this is text", "at 9:30: yes", "10 agents: many", "caller hello"])
+@pytest.mark.parametrize(
+    "text", ["note: this is text", "at 9:30: yes", "10 agents: many", "caller hello", "cl\u0131ent: hello"]
+)
 def test_a_colon_alone_makes_no_speaker(text: str) -> None:
     assert turns(text) == (Turn(0, text),)
 
