@@ -1,4 +1,4 @@
-"""One harness under atheris: its name, then libFuzzer's own arguments."""
+"""One harness under atheris: its name, what starts this again, then libFuzzer's own arguments."""
 
 import logging
 import sys
@@ -10,7 +10,7 @@ import structlog
 
 def main() -> None:
     """Fuzz until libFuzzer's limits; an exception ends it, and its input is kept."""
-    name = sys.argv.pop(1)
+    name, sys.argv[0] = sys.argv.pop(1), sys.argv.pop(1)  # libFuzzer starts itself for each step of a merge
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     with atheris.instrument_imports(include=["clearcall", "string", "tomllib"]):
         harness = fuzz_parts.harness(name)

@@ -17,14 +17,14 @@ from fuzz_parts import CORPUS, FOLDER, Harness, harness, names
 from rich.console import Console
 from rich.table import Table
 
-OUT = Path("out/fuzz")
+OUT = Path("out/fuzz").absolute()
 
 SLOW_SECONDS = 20
 """An input that takes longer counts as a hang: the slowest sound ones take a tenth of a second."""
 
 _MOST_BYTES = 4096
 _MOST_MEGABYTES = 4096
-_MOST_KEPT = 20
+_MOST_KEPT = 10
 _MOST_KEPT_BYTES = 600
 _COVERED = re.compile(r"cov: (\d+)")
 _EXECUTED = re.compile(r"stat::number_of_executed_units:\s+(\d+)")
@@ -83,7 +83,8 @@ def _fuzzed(one: Harness, seconds: int) -> Fuzzed:
     before, log = set(broke.iterdir()), folder / "log.txt"
     with log.open("wb") as output:
         _libfuzzer(
-            *(one.name, str(new), str(CORPUS / one.name), f"-dict={words}", f"-artifact_prefix={broke}/"),
+            one.name,
+            *(str(new), str(CORPUS / one.name), f"-dict={words}", f"-artifact_prefix={broke}/"),
             *(f"-max_total_time={seconds}", f"-timeout={SLOW_SECONDS}", f"-max_len={_MOST_BYTES}"),
             *(f"-rss_limit_mb={_MOST_MEGABYTES}", "-print_final_stats=1"),
             output=output.fileno(),
@@ -101,8 +102,13 @@ def _fuzzed(one: Harness, seconds: int) -> Fuzzed:
     )
 
 
-def _libfuzzer(*arguments: str, output: int) -> None:
-    subprocess.run([sys.executable, str(FOLDER / "fuzz_one.py"), *arguments], stdout=output, stderr=output, check=False)
+def _libfuzzer(name: str, *arguments: str, output: int) -> None:
+    start = OUT / name / "start"
+    start.write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" "{FOLDER / "fuzz_one.py"}" {name} "$0" "$@"\n', encoding="utf-8"
+    )
+    start.chmod(0o755)
+    subprocess.run([str(start), *arguments], stdout=output, stderr=output, check=False)
 
 
 def _quoted(word: str) -> str:
