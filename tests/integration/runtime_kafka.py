@@ -1,9 +1,10 @@
 """A topic of chunks to write, topics to read whole, and workers as processes."""
 
 import asyncio
+import json
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,10 @@ def in_order(messages: Sequence[Draft]) -> bool:
 def environment(settings: Settings) -> dict[str, str]:
     """The settings that are not defaults, as variables; no secrets."""
     given = settings.model_dump(mode="json", exclude_defaults=True, exclude=set(SECRETS))
-    return {f"CLEARCALL_{name.upper()}": str(value) for name, value in given.items()}
+    return {
+        f"CLEARCALL_{name.upper()}": json.dumps(value) if isinstance(value, list) else str(value)
+        for name, value in given.items()
+    }
 
 
 @asynccontextmanager
@@ -111,3 +115,26 @@ async def worker(settings: Settings, *, delay: float = 0.0) -> AsyncIterator[asy
         if process.returncode is None:
             process.kill()
         await process.wait()
+
+
+@asynccontextmanager
+async def pipeline(settings: Settings) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A worker process of all stages; killed at the end if it is still there."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "clearcall", "worker", "--stage", "all"),
+        env=os.environ | environment(settings) | {"CLEARCALL_DB_PASSWORD": settings.db_password.get_secret_value()},
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def until(found: Callable[[], bool], seconds: float = 120) -> None:
+    """Wait for what only asking again and again can tell."""
+    async with asyncio.timeout(seconds):
+        while not await asyncio.to_thread(found):  # noqa: ASYNC110 - another process is asked
+            await asyncio.sleep(0.2)

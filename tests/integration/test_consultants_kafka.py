@@ -3,12 +3,14 @@
 import asyncio
 from collections import Counter
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_kafka import chunks, read, write
+from pydantic import SecretStr
+from runtime_kafka import chunks, pipeline, read, until, write
 
-from clearcall.infra.clickhouse import connect
+from clearcall.infra.clickhouse import connect, migrate
 from clearcall.infra.clickhouse.report import summary_and_tables
 from clearcall.infra.settings import Settings
 from clearcall.infra.team import Team
@@ -17,12 +19,14 @@ from clearcall.streams.calls import RawChunk
 from clearcall.streams.run import RunResult, run_calls
 from clearcall.streams.topics import create_topics
 from clearcall.streams.worker import running
+from clickhouse_http import PASSWORD, clickhouse_over_http
 from model_server import asked_lines, completion, echo, serving
 
 pytestmark = pytest.mark.integration
 
 SAID = "um i would like to to book my car in for the fourteenth please"
 CALLS, EACH = 12, 4
+ROWS = "SELECT (SELECT count() FROM cleaned FINAL) AS ends, (SELECT count() FROM evaluations FINAL) AS scored"
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
@@ -165,7 +169,7 @@ async def test_a_run_gives_up_on_a_shadow_that_does_not_answer_and_says_what_is_
     assert stored(given, "SELECT count() FROM cleaned") == [(8,)]
 
 
-async def test_a_shadow_that_fails_for_good_ends_by_itself(settings: Settings, tmp_path: Any) -> None:
+async def test_a_shadow_that_fails_for_good_ends_by_itself(settings: Settings, tmp_path: Path) -> None:
     recording = tmp_path / "of-other-calls.jsonl"
     recording.write_text(
         '{"model": "m", "server": "s", "quantisation": "q", "settings": {}, "decoding": "free", "prompt_versions": [],'
@@ -204,3 +208,32 @@ async def test_a_correction_goes_to_its_shadow_alone(settings: Settings) -> None
         assert {(message.track.agent, message.attempt.iteration) for message in ended} == {("", 0), ("next", 2)}
         assert all(isinstance(message, Correction) and message.track.shadow for message, _ in corrections)
         assert len(corrections) == 2
+
+
+async def test_a_worker_killed_in_the_middle_leaves_every_chunk_one_end_and_every_consultant_and_task_its_rows(
+    settings: Settings, tmp_path: Path
+) -> None:
+    sent = chunks(8, 60, SAID)
+    with clickhouse_over_http(tmp_path / "server") as address:
+        given = with_tables(
+            settings,
+            consultants=[{"name": "canary", "share": 0.5}, {"name": "next", "shadow": True}],
+            tasks=[{"name": "one"}, {"name": "two"}],
+            db=f"http://{address}/clearcall",
+            db_password=SecretStr(PASSWORD),
+            batch_rows=200,
+        )
+        with closing(connect(given)) as database:
+            migrate(database)
+        await create_topics(given)
+        await write(given, Topic.CHUNKS, sent[: len(sent) // 2])
+        async with pipeline(given) as first:
+            await read(given, Topic.CLEANED, wait_for=lambda found: len(found) >= 60)
+            first.kill()
+            await first.wait()
+        async with pipeline(given):
+            await write(given, Topic.CHUNKS, sent[len(sent) // 2 :])
+            await until(lambda: stored(given, ROWS)[0] == (len(sent), 4 * len(sent)))
+        assert stored(given, "SELECT count() FROM cleaned FINAL") == [(len(sent),)]
+        per_track = stored(given, "SELECT task, shadow, count() FROM evaluations_current GROUP BY 1, 2 ORDER BY 1, 2")
+        assert per_track == [(task, shadow, len(sent)) for task in ("one", "two") for shadow in (False, True)]

@@ -1,12 +1,9 @@
 """All stages together on a real Kafka and the real ClickHouse engine."""
 
-import asyncio
 import base64
-import os
-import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
-from runtime_kafka import chunks, environment, read, write
+from runtime_kafka import chunks, pipeline, read, until, write
 
 from clearcall.agents.evaluator import Evaluator
 from clearcall.infra.clickhouse import NotMigrated, connect, migrate
@@ -58,28 +55,6 @@ async def run_here(
         return await run_calls(settings, sent, database, observe)
 
 
-@asynccontextmanager
-async def worker(settings: Settings) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "clearcall", "worker", "--stage", "all"),
-        env=os.environ | environment(settings) | {"CLEARCALL_DB_PASSWORD": PASSWORD},
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-async def until(found: Callable[[], bool], seconds: float = 120) -> None:
-    """Wait for what only asking again and again can tell."""
-    async with asyncio.timeout(seconds):
-        while not await asyncio.to_thread(found):  # noqa: ASYNC110 - another process is asked
-            await asyncio.sleep(0.2)
-
-
 async def test_a_worker_killed_in_the_middle_of_the_stream_leaves_every_chunk_exactly_one_row(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -99,12 +74,12 @@ async def test_a_worker_killed_in_the_middle_of_the_stream_leaves_every_chunk_ex
             migrate(database)
         await create_topics(given)
         await write(given, Topic.CHUNKS, sent[: len(sent) // 2])
-        async with worker(given) as first:
+        async with pipeline(given) as first:
             await read(given, Topic.CLEANED, wait_for=lambda found: len(found) >= 100)
             first.kill()
             await first.wait()
         assert len(rows(given)) < len(wanted)
-        async with worker(given):
+        async with pipeline(given):
             await write(given, Topic.CHUNKS, sent[len(sent) // 2 :])
             await until(lambda: len(rows(given)) == len(wanted))
         assert rows(given) == wanted
