@@ -107,7 +107,7 @@ OF_SERVERS: tuple[OfServer, ...] = (
     OfServer("model_requests_waiting", "requests that wait for a place", lambda s: s.waiting),
     OfServer("model_circuit", "0 it is asked, 1 it is probed, 2 it is left alone", lambda s: s.circuit),
 )
-"""Each is shown as ``clearcall_<name>`` with the label ``server``, its URL."""
+"""Each is shown as ``clearcall_<name>`` with the label ``server``: its URL, or the model of an engine in process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from clearcall.agents.consultant.breaker import FAILURES
 from clearcall.agents.consultant.build import build, engine_options
 from clearcall.agents.consultant.engine import EngineOptions
 from clearcall.agents.consultant.in_process import InProcess
+from clearcall.agents.model_servers import Circuit, ServerState
 from clearcall.agents.protocol import Unavailable, watch_life
 from clearcall.infra.settings import Settings
 
@@ -87,6 +88,7 @@ async def test_the_event_loop_runs_and_shows_life_while_the_engine_starts() -> N
     asking = asyncio.create_task(model.complete(ASK, 50))
     await until(lambda: bool(signs))
     assert not asking.done()
+    assert model.states()["in process: m"].circuit is Circuit.HALF_OPEN
     go.set()
     assert (await asking).text
     await model.close()
@@ -178,6 +180,7 @@ async def test_no_more_requests_than_places_reach_the_engine() -> None:
     model = model_of(Starts(engine), in_flight=3)
     asking = [asyncio.create_task(model.complete(ASK, 50)) for _ in range(10)]
     await until(lambda: engine.under_way == 3)
+    assert model.states() == {"in process: m": ServerState(3, 3, 7, Circuit.CLOSED)}
     assert engine.gate is not None
     engine.gate.set()
     await asyncio.gather(*asking)

@@ -8,6 +8,7 @@ no longer, since that may have been the reason, and its answer is projected.
 """
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +18,9 @@ import structlog
 from clearcall.agents.consultant.backend import ChatMessage, Completion, Grammar, Slow
 from clearcall.agents.consultant.breaker import Breaker
 from clearcall.agents.consultant.engine import Engine, EngineFailed, GrammarRefused, Written
+from clearcall.agents.consultant.limits import Limit, Places
 from clearcall.agents.consultant.orphans import Orphans
+from clearcall.agents.model_servers import Circuit, ServerState, observe
 from clearcall.agents.protocol import Unavailable, show_life
 
 _LOOK_SECONDS = 0.5
@@ -54,7 +57,7 @@ class InProcess:
         self._start_engine = start
         self._request_timeout = request_timeout
         self._clock = clock
-        self._places = asyncio.Semaphore(in_flight)
+        self._places = Places(Limit(in_flight, math.inf))  # no limit learnt: vLLM itself chooses what it does at once
         self._breaker = Breaker(clock, rng or random.Random())  # noqa: S311 - jitter, no secret
         self._engine: Engine | None = None
         self._orphans: Orphans | None = None
@@ -62,6 +65,13 @@ class InProcess:
         self._was_tried = False
         self._closed = False
         self._suspects: set[str] = set()
+        observe(self)
+
+    def states(self) -> dict[str, ServerState]:
+        """The engine's, for the metrics; one that is being started is half-open."""
+        circuit = Circuit.HALF_OPEN if self._starting is not None else Circuit[self._breaker.state.name]
+        state = ServerState(self._places.limit.size, self._places.held, self._places.waiting, circuit)
+        return {f"in process: {self.model}": state}
 
     async def complete(
         self, messages: Sequence[ChatMessage], max_tokens: int, grammar: Grammar | None = None
