@@ -218,3 +218,10 @@ async def test_every_consultant_is_looked_at_by_its_name_and_a_dead_shadow_is_wo
         ("consultant canary", State.FAIL),
         ("consultant next", State.WARN),
     ]
+
+
+async def test_a_prompt_that_does_not_exist_is_found_whatever_task_it_is_of() -> None:
+    tasks = [{"name": "one"}, {"name": "two", "prompt": "format-numbers-99"}]
+    *_, found = await check_team(load(consultant="rules", tasks=tasks))
+    assert (found.part, found.state) == ("prompt", State.FAIL)
+    assert found.what.startswith("there is no prompt format-numbers-99, but clean-1, ")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearcall.agents.consultant.prompt import prompts_of
 from clearcall.agents.evaluator_agent.own import own_settings
 from clearcall.infra.settings import Settings
 from clearcall.infra.team import Team
@@ -22,11 +23,21 @@ async def check_team(settings: Settings) -> list[Finding]:
     team = Team.of(settings)
     names = (*team.delivered, *team.shadows)
     found = await asyncio.gather(*(check_consultant(team.settings_of(name, 0)) for name in names))
-    return [
+    findings = [
         _of(name, finding, shadow=name in team.shadows)
         for name, findings in zip(names, found, strict=True)
         for finding in findings
     ]
+    prompts = {team.settings_of(name, step).prompt for name in names for step in range(len(team.tasks))}
+    return [*findings, *(finding for prompt in sorted(prompts) for finding in _prompt(prompt))]
+
+
+def _prompt(prompt: str) -> list[Finding]:
+    try:
+        prompts_of(prompt)
+    except (ValueError, OSError) as error:
+        return [Finding("prompt", State.FAIL, str(error), "correct prompt in the settings; clearcall prompt list")]
+    return []
 
 
 async def check_evaluator_agent(settings: Settings) -> list[Finding]:
