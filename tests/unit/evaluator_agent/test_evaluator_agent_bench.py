@@ -1,5 +1,6 @@
 """The benchmark of the evaluator agent: what it draws, what it counts, and that it runs against a server."""
 
+import asyncio
 import json
 from datetime import date
 from pathlib import Path
@@ -89,3 +90,36 @@ def test_a_wrong_url_is_told_by_the_flag_that_gave_it(calls: Path) -> None:
     result = CliRunner().invoke(app, ["bench", "evaluator-agent", str(calls), "--url", "localhost:8000"])
     assert result.exit_code == 2
     assert "--url" in result.stderr
+
+
+async def test_what_is_not_answered_in_time_is_left_out_told_and_asked_when_the_run_goes_on(
+    calls: Path, tmp_path: Path
+) -> None:
+    kept = tmp_path / "answers.jsonl"
+    asked: list[str] = []
+    over = asyncio.Event()
+
+    async def slow_in_the_end(body: dict[str, Any]) -> object:
+        asked.append(body["messages"][1]["content"])
+        if len(asked) > 3:
+            await over.wait()
+        return truly(body)
+
+    async with serving(slow_in_the_end) as url:
+        settings = Settings(evaluator_agent_urls=(url,), evaluator_agent_model="served")
+        result = await bench.run(settings, calls, fragments=8, in_flight=1, most_seconds=0.5, answers=kept)
+        over.set()
+    answered = len(result.compared)  # three, or fewer where the machine is slow
+    assert answered <= 3
+    assert f"{8 - answered} more were drawn and not answered in time" in bench.render(result, "1", date(2026, 1, 2))
+
+    def quick(body: dict[str, Any]) -> object:
+        asked.append(body["messages"][1]["content"])
+        return truly(body)
+
+    asked.clear()
+    async with serving(quick) as url:
+        settings = Settings(evaluator_agent_urls=(url,), evaluator_agent_model="served")
+        result = await bench.run(settings, calls, fragments=8, answers=kept)
+    assert len(result.compared) == 8
+    assert len(asked) <= 8 - answered

@@ -120,6 +120,9 @@ def evaluator_agent(
     fragments: Annotated[int, typer.Option("--fragments", min=1, help="How many it is shown.")] = 150,
     seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 1,
     in_flight: Annotated[int, typer.Option("--in-flight", min=1, help="Requests under way together.")] = 8,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=1, help="Most; then what is answered counts.", show_default=False)
+    ] = None,
     answers: Annotated[
         Path | None, typer.Option("--answers", help="Keeps answers: a run broken off goes on.", show_default=False)
     ] = None,
@@ -143,7 +146,15 @@ def evaluator_agent(
     configure(settings)
     try:
         result = asyncio.run(
-            bench.run(settings, data, fragments=fragments, seed=seed, in_flight=in_flight, answers=answers)
+            bench.run(
+                settings,
+                data,
+                fragments=fragments,
+                seed=seed,
+                in_flight=in_flight,
+                most_seconds=seconds,
+                answers=answers,
+            )
         )
     except NoCalls as error:
         raise Stop(str(error), "give the folder that has the calls", USAGE) from error

@@ -5,6 +5,7 @@ import os
 import platform
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -12,6 +13,7 @@ from random import Random
 import httpx
 import structlog
 
+from clearcall.agents.consultant.asking import together
 from clearcall.agents.consultant.backend import ModelError
 from clearcall.agents.consultant.bench.answers import Kept
 from clearcall.agents.consultant.client import TRIES
@@ -41,7 +43,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The calls by fragment; ``refused`` are requests that the server would not answer."""
+    """The calls by fragment; of ``drawn`` ones ``refused`` were not answered by the server, others not in time."""
 
     model: str
     server: str
@@ -49,6 +51,7 @@ class Result:
     threshold: float
     seed: int
     compared: tuple[tuple[Fragment, Compared], ...]
+    drawn: int
     refused: int
     seconds: float
     in_flight: int
@@ -63,6 +66,7 @@ async def run(
     fragments: int = 150,
     seed: int = 1,
     in_flight: int = 8,
+    most_seconds: float | None = None,
     answers: Path | None = None,
 ) -> Result:
     """Show a model so many fragments, half of them of faithful turns, and compare what it calls the function with.
@@ -73,6 +77,7 @@ async def run(
         fragments: how many.
         seed: of the draw.
         in_flight: requests under way together.
+        most_seconds: what is not answered by then is left out; ``None`` waits for all.
         answers: keeps what the server answered, and is asked first.
 
     Raises:
@@ -86,12 +91,12 @@ async def run(
     caller = caller_of(settings, in_flight=in_flight, tries=TRIES, transport=kept)
     began, load = time.monotonic(), os.getloadavg()[0]
     try:
-        called = await _ask(caller, drawn, in_flight)
+        called = await _ask(caller, drawn, in_flight, most_seconds)
     finally:
         await caller.close()
         await kept.close()
-    found = [(fragment, each) for fragment, each in zip(drawn, called, strict=True) if isinstance(each, Compared)]
-    refusals = [each for each in called if isinstance(each, ModelError)]
+    found = [(drawn[place], each) for place, each in sorted(called.items()) if isinstance(each, Compared)]
+    refusals = [each for each in called.values() if isinstance(each, ModelError)]
     if refusals and not found:
         raise refusals[0]
     return Result(
@@ -101,6 +106,7 @@ async def run(
         threshold=settings.threshold,
         seed=seed,
         compared=tuple(found),
+        drawn=len(drawn),
         refused=len(refusals),
         seconds=time.monotonic() - began,
         in_flight=in_flight,
@@ -109,19 +115,28 @@ async def run(
     )
 
 
-async def _ask(caller: ToolCaller, fragments: Sequence[Fragment], in_flight: int) -> list[Compared | ModelError | None]:
+async def _ask(
+    caller: ToolCaller, fragments: Sequence[Fragment], in_flight: int, most_seconds: float | None
+) -> dict[int, Compared | ModelError]:
+    """What came of each fragment, by its place; those without words and those that took too long are not there."""
     places = asyncio.Semaphore(in_flight)
+    found: dict[int, Compared | ModelError] = {}
 
-    async def one(fragment: Fragment) -> Compared | ModelError | None:
+    async def one(place: int, fragment: Fragment) -> None:
         async with places:
             try:
-                found = await caller.check(fragment.text, fragment.source)
+                compared = await caller.check(fragment.text, fragment.source)
             except ModelError as error:
-                return error
-        log.info("bench.checked", kind=str(found.kind) if found else "no words")
-        return found
+                found[place] = error
+                return
+        if compared is not None:
+            log.info("bench.checked", kind=str(compared.kind))
+            found[place] = compared
 
-    return await asyncio.gather(*map(one, fragments))
+    with suppress(TimeoutError):
+        async with asyncio.timeout(most_seconds):
+            await together(one(place, fragment) for place, fragment in enumerate(fragments))
+    return found
 
 
 def draw(data: Path, count: int, seed: int) -> list[Fragment]:

@@ -53,9 +53,11 @@ def _head(result: Result, version: str, day: date) -> list[str]:
     calls = len(result.compared)
     exact = sum(compared.kind is Distortion.EXACT for _, compared in result.compared)
     refused = f" {result.refused} more were refused." if result.refused else ""
+    left = result.drawn - calls - result.refused
+    late = f" {left} more were drawn and not answered in time." if left else ""
     return [
         f"clearcall {version}, {day.isoformat()}. Model {result.model} on {result.server}, prompt {VERSION}.",
-        f"{calls} calls, {_share(exact, calls)} exact (95% interval {_interval(exact, calls)}).{refused}",
+        f"{calls} calls, {_share(exact, calls)} exact (95% interval {_interval(exact, calls)}).{refused}{late}",
         f"Machine: {result.machine}, load average {result.load:.1f} before.",
         f"Seed {result.seed}, {result.seconds:.0f} s with {result.in_flight} in flight.",
     ]
