@@ -59,6 +59,9 @@ def consultant(
     load_turns: Annotated[
         int, typer.Option("--load-turns", min=0, help="Requests for the speed at 32 in flight; 0 leaves it out.")
     ] = 64,
+    load_modes: Annotated[
+        str, typer.Option("--load-modes", help="Of --modes, those whose speed is measured; none named, all.")
+    ] = "",
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Turns of each side where speeds are measured.")] = 4,
     shapes: Annotated[
         str, typer.Option("--shapes", help="Of requests, to compare: window,chunk. Empty leaves it out.")
@@ -94,6 +97,7 @@ def consultant(
         names,
         turns=turns,
         load_turns=load_turns,
+        load_modes=_names(load_modes),
         rounds=rounds,
         answers=answers,
         shapes=shaped,

@@ -101,6 +101,7 @@ async def run(
     *,
     turns: int = 300,
     load_turns: int = 64,
+    load_modes: Sequence[str] = (),
     rounds: int = 4,
     answers: Path | None = None,
     shapes: Sequence[str] = (),
@@ -114,6 +115,7 @@ async def run(
         modes: of decoding.
         turns: at most so many are cleaned in each mode.
         load_turns: requests at the largest number in flight, fewer at smaller ones; 0 leaves the speeds out.
+        load_modes: those whose speed is measured; none named, all.
         rounds: how often clearcall and the bare server take turns at each number in flight.
         answers: keeps what the server answered, and is asked first; for speeds and shapes nothing is kept.
         shapes: of requests, compared in the settings' own decoding; with a context, unlike the modes.
@@ -142,7 +144,7 @@ async def run(
                 published = chosen.model_copy(update={"mode": "paper"})
                 mode.as_published = await _quality(published, f"{name}, as published", found.turns, kept)
             asked = CONSTRAINED if decoding_at(name, 0) == CONSTRAINED else FREE  # all others ask the same
-            if load_turns and asked not in timed:
+            if load_turns and asked not in timed and (not load_modes or name in load_modes):
                 timed.add(asked)
                 mode.speeds = await speeds_of(chosen, [turn.chunk for turn in found.turns], load_turns, rounds)
             measured.append(mode)
