@@ -20,19 +20,23 @@ from model_server import serving
 from tool_server import calling, truly
 
 
+def turn(number: int) -> dict[str, Any]:
+    part, of_them = f"part number {number}", f"it was three fifty for {number} of them"
+    return {
+        "chunk_id": number,
+        "speaker": number % 2,
+        "text": f"um i i don't have {part} you know {of_them}",
+        "gold": f"i don't have {part} {of_them}",
+        "gold_punct": f"I don't have {part}. I{of_them[1:]}.",
+    }
+
+
 @pytest.fixture
 def calls(tmp_path: Path) -> Path:
-    chunks = [
-        {
-            "chunk_id": number,
-            "speaker": number % 2,
-            "text": f"um i i don't have part {number} you know it was three fifty for {number} of them",
-            "gold": f"i don't have part {number} it was three fifty for {number} of them",
-            "gold_punct": f"I don't have part {number}. It was three fifty for {number} of them.",
-        }
-        for number in range(12)
+    lines = [
+        json.dumps({"call_id": f"c{call}", "chunks": [turn(12 * call + number) for number in range(12)]})
+        for call in range(3)
     ]
-    lines = [json.dumps({"call_id": f"c{number}", "chunks": chunks}) for number in range(3)]
     (tmp_path / "calls_dev.jsonl").write_text("\n".join(lines), "utf-8")
     return tmp_path
 

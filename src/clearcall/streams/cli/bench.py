@@ -121,7 +121,7 @@ def evaluator_agent(
     *,
     url: UrlFlag = None,
     model: ModelFlag = None,
-    fragments: Annotated[int, typer.Option("--fragments", min=1, help="How many it is shown.")] = 150,
+    fragments: Annotated[int, typer.Option("--fragments", min=1, help="Most that it is shown.")] = 150,
     seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 1,
     in_flight: Annotated[int, typer.Option("--in-flight", min=1, help="Requests under way together.")] = 8,
     seconds: Annotated[

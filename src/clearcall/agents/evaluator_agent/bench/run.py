@@ -74,7 +74,7 @@ async def run(
     Args:
         settings: with the server's URL and model, and the rules that score.
         data: the folder with ``calls_dev.jsonl`` or ``dstc10_dev.jsonl``.
-        fragments: how many.
+        fragments: at most how many; what is drawn twice is shown once.
         seed: of the draw.
         in_flight: requests under way together.
         most_seconds: what is not answered by then is left out; ``None`` waits for all.
@@ -140,7 +140,7 @@ async def _ask(
 
 
 def draw(data: Path, count: int, seed: int) -> list[Fragment]:
-    """Fragments of real turns, every other one of a turn that was made wrong, each kind of edit as often as another.
+    """At most so many fragments of real turns, half of them of turns that were made wrong, each kind of edit as often.
 
     Raises:
         NoCalls: there are no calls in the folder.
@@ -152,7 +152,7 @@ def draw(data: Path, count: int, seed: int) -> list[Fragment]:
         wanted = (count + faithful) // 2
         chosen += [_fragment(pair, source, faithful=faithful) for pair in _evenly(short, wanted, source)]
     source.shuffle(chosen)
-    return chosen
+    return list(dict.fromkeys(chosen))
 
 
 def _evenly(pairs: Sequence[Pair], count: int, source: Random) -> list[Pair]:
