@@ -96,7 +96,7 @@ async def run(arguments: argparse.Namespace, policy: str, server: ModelServer, k
     middle = len(chunks) // 2
     began = time.monotonic()
     await create_topics(settings)
-    async with worker(settings, "all"):
+    async with worker(settings, "all") as watched:
         await send(settings, Topic.CHUNKS, iter(chunks[:middle]), arguments.rate, pack=1)
         stopping = asyncio.create_task(outage(server, arguments.how, arguments.down))
         await send(settings, Topic.CHUNKS, iter(chunks[middle:]), arguments.rate, pack=1)
@@ -106,7 +106,8 @@ async def run(arguments: argparse.Namespace, policy: str, server: ModelServer, k
                 while await ends.count(Topic.CLEANED) < len(chunks):  # noqa: ASYNC110 - another process has no event
                     await asyncio.sleep(0.5)
             seconds = time.monotonic() - began
-            await asyncio.sleep(3)  # what would be delivered twice has come by then, and the sink has its rows
+            await asyncio.sleep(3)  # what would be delivered twice has come by then
+            await watched.until(_stored)
             arrived = {key: at for key, at, _ in await ends.all(Topic.CHUNKS)}
             delivered = [(key, at, decode(Cleaned, value)) for key, at, value in await ends.all(Topic.CLEANED)]
             letters = await ends.count(Topic.DEAD_LETTERS)
@@ -124,6 +125,11 @@ async def run(arguments: argparse.Namespace, policy: str, server: ModelServer, k
         away=away,
         seconds=seconds,
     )
+
+
+def _stored(now: dict[str, float]) -> bool:
+    """Whether the sink, the last stage of the worker's, has stored all that there is."""
+    return not now["clearcall_lag_messages"] and not now["clearcall_in_flight_messages"]
 
 
 def _by_model(cleaned: Cleaned) -> bool:
