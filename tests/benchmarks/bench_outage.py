@@ -37,8 +37,9 @@ from clearcall.scoring import is_nothing_to_clean
 from clearcall.streams.topics import create_topics
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "calls"
-CALLS = 8
+CALLS = 16
 DONE_SECONDS = 1200.0
+PARTITIONS = 8
 
 
 def real_chunks(data: Path, count: int) -> list[Chunk]:
@@ -82,7 +83,7 @@ async def run(arguments: argparse.Namespace, policy: str, server: ModelServer, k
         kafka=kafka,
         topic_prefix=f"{name}.",
         group_prefix=name,
-        partitions=CALLS,
+        partitions=PARTITIONS,
         db=f"chdb://{folder}/{policy}",
         urls=(arguments.url,),
         model=arguments.model,
