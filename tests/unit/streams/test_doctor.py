@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from aiohttp import web
 
 from clearcall.infra import clickhouse
 from clearcall.infra.settings import Settings, load
@@ -14,9 +15,12 @@ from clearcall.schemas import Topic
 from clearcall.streams import doctor
 from clearcall.streams.doctor import State, examine
 from clearcall.streams.doctor.database import check_database
+from clearcall.streams.doctor.evaluator_agent import check_evaluator_agent
 from clearcall.streams.doctor.kafka import check_kafka, judge_topics
-from clearcall.streams.doctor.model import check_consultant, check_evaluator_agent, check_team
+from clearcall.streams.doctor.model import check_consultant, check_team
 from clearcall.streams.topics import TopicState
+from model_server import echo, serving
+from tool_server import truly
 
 Handler = Callable[[httpx.Request], httpx.Response]
 
@@ -127,12 +131,29 @@ async def test_a_model_server_must_serve_the_model(
     assert bool(finding.todo) == (state is not State.OK)
 
 
-async def test_the_evaluator_agents_server_is_worth_a_look_where_it_is_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    serve(monkeypatch, lists("small"))
+async def test_the_evaluator_agent_is_looked_at_where_it_is_on_and_has_to_call_the_function() -> None:
     assert await check_evaluator_agent(Settings()) == []
+
+    def refuse(_body: dict[str, Any]) -> web.Response:
+        return web.Response(status=400, text="requires --tool-call-parser to be set")
+
+    for answer, state, said in (
+        (truly, State.OK, "calls the scoring function"),
+        (echo, State.WARN, "answers without calling the function"),
+        (refuse, State.WARN, "takes no tools: HTTP 400"),
+    ):
+        async with serving(answer) as url:
+            found = await check_evaluator_agent(Settings(evaluator_agent="tools", evaluator_agent_urls=(url,)))
+        assert [finding.part for finding in found] == ["evaluator agent"] * 2
+        assert (found[1].state, found[1].what) == (state, said)
+        assert ("--tool-call-parser" in found[1].todo) == (state is State.WARN)
+
+
+async def test_what_is_amiss_with_the_evaluator_agents_servers_is_told_by_its_own_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    serve(monkeypatch, lists("small"))
     on: dict[str, Any] = {"evaluator_agent": "tools", "evaluator_agent_urls": ("http://small/v1",)}
-    (found,) = await check_evaluator_agent(Settings(**on))
-    assert (found.part, found.state) == ("evaluator agent", State.OK)
     (amiss,) = await check_evaluator_agent(Settings(**on, evaluator_agent_model="large"))
     assert amiss.state is State.WARN
     assert amiss.todo == "correct CLEARCALL_EVALUATOR_AGENT_MODEL"

@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable
 
 from clearcall.infra.settings import Settings
 from clearcall.streams.doctor.database import check_database
+from clearcall.streams.doctor.evaluator_agent import check_evaluator_agent
 from clearcall.streams.doctor.finding import Finding, State
 from clearcall.streams.doctor.kafka import check_kafka
-from clearcall.streams.doctor.model import check_evaluator_agent, check_team
+from clearcall.streams.doctor.model import check_team
 
 __all__ = ["Finding", "State", "examine"]
 

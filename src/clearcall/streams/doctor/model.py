@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearcall.agents.consultant.prompt import prompts_of
-from clearcall.agents.evaluator_agent.own import own_settings
 from clearcall.infra.settings import Settings
 from clearcall.infra.team import Team
 from clearcall.streams.doctor.finding import Finding, State
@@ -38,29 +37,6 @@ def _prompt(prompt: str) -> list[Finding]:
     except (ValueError, OSError) as error:
         return [Finding("prompt", State.FAIL, str(error), "correct prompt in the settings; clearcall prompt list")]
     return []
-
-
-async def check_evaluator_agent(settings: Settings) -> list[Finding]:
-    """Its model servers, where it is on; one that is away is worth a look, since nothing waits for it."""
-    if settings.evaluator_agent == "off":
-        return []
-    found = await check_consultant(own_settings(settings))
-    return [
-        replace(
-            finding,
-            part="evaluator agent",
-            state=State.WARN if finding.state is State.FAIL else finding.state,
-            todo=_evaluator_agents(finding.todo),
-        )
-        for finding in found
-    ]
-
-
-def _evaluator_agents(todo: str) -> str:
-    """What to do, by the evaluator agent's own settings."""
-    for name in ("URLS", "MODEL", "API_KEY"):
-        todo = todo.replace(f"CLEARCALL_{name}", f"CLEARCALL_EVALUATOR_AGENT_{name}")
-    return todo.replace(" or --url", "").replace(" or --model", "")
 
 
 def _of(name: str, finding: Finding, *, shadow: bool) -> Finding:
