@@ -26,6 +26,9 @@ READY_SECONDS = 600.0
 TEST_SECONDS = 1800
 """For a test that uses it: the first one may have to install and start it all."""
 
+_QUICK = {"VLLM_CPU_CI_ENV": "1"}
+"""No warming up: a start is most of what these tests take."""
+
 _LOG_TAIL = 3000  # characters
 _GUARD = 'cat >/dev/null; kill -9 "-$0"'
 """Kills a server and all its processes once its input ends, which it does however the tests end."""
@@ -57,7 +60,7 @@ def install() -> Path:
 
 def engine_environment() -> dict[str, str]:
     """For a vLLM in process: no hub, a small cache."""
-    return {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_NUM_OF_RESERVED_CPU": "0"}
+    return _QUICK | {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_NUM_OF_RESERVED_CPU": "0"}
 
 
 class Server:
@@ -82,6 +85,7 @@ class Server:
         with self.log.open("ab") as out:
             self._process = subprocess.Popen(
                 [str(TOOL), "serve", MODEL, str(self._port)],
+                env=os.environ | _QUICK,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
