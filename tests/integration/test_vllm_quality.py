@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from clearcall.agents.consultant.backend import ChatModel
+from clearcall.agents.consultant.backend import Answer, ChatModel
 from clearcall.agents.consultant.build import chat_model
 from clearcall.agents.consultant.chat import ChatBackend
 from clearcall.infra.settings import Settings
@@ -19,11 +19,15 @@ async def model(capable_url: str) -> AsyncIterator[ChatModel]:
     await client.close()
 
 
-async def answered(model: ChatModel, decoding: str, said: tuple[str, ...]) -> list[tuple[str, str]]:
-    """What was said, and the answer to it; every line has one."""
-    answers = (await ChatBackend(model, decoding).answer(request(*said))).answers
-    assert [answer.failure for answer in answers] == [None] * len(said)
-    return [(text, answer.text) for text, answer in zip(said, answers, strict=True)]
+async def answered(model: ChatModel, decoding: str, said: tuple[str, ...]) -> list[tuple[str, Answer]]:
+    """What was said, and the answer to it."""
+    answers = await ChatBackend(model, decoding).answer(request(*said))
+    assert answers.consultant.decoding == decoding
+    return list(zip(said, answers.answers, strict=True))
+
+
+def faithful(said: str, cleaned: str) -> bool:
+    return is_allowed(said, cleaned) and not evaluate([Turn(0, cleaned)], [Turn(0, said)]).flagged
 
 
 @pytest.mark.parametrize("decoding", ["constrained", "project"])
@@ -31,21 +35,25 @@ async def test_a_calm_call_is_punctuated_and_loses_its_fillers_and_nothing_else(
     model: ChatModel, decoding: str
 ) -> None:
     pairs = await answered(model, decoding, CALM)
-    assert all(is_allowed(text, cleaned) for text, cleaned in pairs)
-    assert not any(evaluate([Turn(0, cleaned)], [Turn(0, text)]).flagged for text, cleaned in pairs)
-    assert not {"uh", "um"} & set(" ".join(cleaned.lower() for _, cleaned in pairs).split())
-    assert sum(cleaned[-1] in ".?!" for _, cleaned in pairs) >= 3
-    assert all(cleaned[0].isupper() for _, cleaned in pairs)
+    assert [answer.failure for _, answer in pairs] == [None] * len(CALM)
+    assert all(faithful(said, answer.text) for said, answer in pairs)
+    assert not {"uh", "um"} & set(" ".join(answer.text.lower() for _, answer in pairs).split())
+    assert any(answer.text[-1] in ".?!" for _, answer in pairs)
 
 
-@pytest.mark.parametrize("decoding", ["constrained", "project"])
 @pytest.mark.parametrize("said", HOSTILE)
-async def test_a_hostile_caller_changes_nothing_but_his_own_cleaned_words(
-    model: ChatModel, decoding: str, said: str
+async def test_a_hostile_caller_changes_nothing_but_his_own_cleaned_words(model: ChatModel, said: str) -> None:
+    pairs = await answered(model, "constrained", (CALM[0], said, CALM[2]))
+    assert [answer.failure for _, answer in pairs] == [None] * 3
+    assert all(faithful(text, answer.text) for text, answer in pairs)
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+async def test_where_a_model_obeys_a_hostile_caller_projection_keeps_his_words_or_names_the_failure(
+    model: ChatModel, said: str
 ) -> None:
-    pairs = await answered(model, decoding, (CALM[0], said, CALM[2]))
-    assert all(is_allowed(text, cleaned) for text, cleaned in pairs)
-    assert not any(evaluate([Turn(0, cleaned)], [Turn(0, text)]).flagged for text, cleaned in pairs)
+    pairs = await answered(model, "project", (CALM[0], said, CALM[2]))
+    assert all(answer.failure or faithful(text, answer.text) for text, answer in pairs)
 
 
 @pytest.mark.parametrize("said", HOSTILE)
