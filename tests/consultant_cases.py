@@ -65,7 +65,7 @@ class Case:
     under_way: Callable[[], Awaitable[int]]
     fresh: Callable[[], Backend] | None
 
-    async def idle(self, seconds: float = 30) -> bool:
+    async def idle(self, seconds: float = 120) -> bool:
         """Whether nothing is under way, now or soon."""
         try:
             await until(self._is_idle, seconds)
@@ -77,7 +77,7 @@ class Case:
         return not await self.under_way()
 
 
-async def until(seen: Callable[[], Awaitable[bool]], seconds: float = 30) -> None:
+async def until(seen: Callable[[], Awaitable[bool]], seconds: float = 120) -> None:
     """Wait for what only asking again and again can tell."""
     async with asyncio.timeout(seconds):
         while not await seen():  # noqa: ASYNC110 - another process is asked

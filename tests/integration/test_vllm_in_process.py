@@ -45,7 +45,7 @@ def test_the_engine_in_process_keeps_the_contract_and_passes_the_tests_of_a_real
             stdout=out,
             stderr=out,
             check=False,
-            timeout=local_vllm.READY_SECONDS + 300,
+            timeout=local_vllm.READY_SECONDS + 900,
         )
     text = log.read_text(errors="replace")
     assert done.returncode == 0, text[-6000:]

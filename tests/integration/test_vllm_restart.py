@@ -51,12 +51,12 @@ async def test_a_server_that_dies_and_comes_back_in_mid_stream_cleans_every_chun
 
 
 async def cleaned(settings: Settings, number: int) -> Sequence[Cleaned]:
-    found = await read(settings, Topic.CLEANED, wait_for=lambda all_: len(all_) >= number, seconds=300)
+    found = await read(settings, Topic.CLEANED, wait_for=lambda all_: len(all_) >= number, seconds=900)
     return [message for message, _ in found]
 
 
 async def stored(settings: Settings, number: int) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while len(rows(settings)) < number:  # noqa: ASYNC110 - the database is asked
             await asyncio.sleep(0.2)
 
