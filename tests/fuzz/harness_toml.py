@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
 from clearcall.infra.settings import BadSettings, Settings, load
+from clearcall.infra.team import Team
 
 WORDS = (
     *(f"{name} = " for name in Settings.model_fields),
@@ -27,7 +28,7 @@ WORDS = (
 
 
 def check(data: bytes) -> None:
-    """Any file gives settings or says what is wrong, a line each."""
+    """Any file gives settings, for every consultant and task of its tables, or says what is wrong, a line each."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "clearcall.toml"
         path.write_bytes(data)
@@ -39,3 +40,7 @@ def check(data: bytes) -> None:
                 assert all(error.problems)
                 return
     assert settings.stall_timeout > settings.request_timeout
+    team = Team.of(settings)
+    for step in range(len(team.tasks)):
+        for agent in (team.answerer("call", step), *team.shadows):
+            team.settings_of(agent, step)
