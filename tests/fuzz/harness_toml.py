@@ -10,20 +10,8 @@ from clearcall.infra.team import Team
 
 WORDS = (
     *(f"{name} = " for name in Settings.model_fields),
-    *(
-        "[",
-        "]]",
-        "'''",
-        '"""',
-        r"\U0010FFFF",
-        "1979-05-27T07:32:00Z",
-        "0x",
-        "inf",
-        "nan",
-        "true",
-        "{a = 1}",
-        "a.b.c = 1",
-    ),
+    *("[[tasks]]\nname = ", "[[consultants]]\nname = ", "share = ", "[", "]]", "'''", '"""', "{a = 1}", "a.b.c = 1"),
+    *(r"\U0010FFFF", "1979-05-27T07:32:00Z", "0x", "inf", "nan", "true"),
 )
 
 
