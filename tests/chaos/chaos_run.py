@@ -47,7 +47,7 @@ _WARM_UP_SECONDS = 90.0
 _AFTERWARDS_SECONDS = 15.0
 """Of traffic behind the last fault, so that it too can be recovered from."""
 _CATCH_UP_SECONDS = 300.0
-_APART_SECONDS = 32.0
+_APART_SECONDS = 24.0
 """From one fault to the next where each is measured by itself: twice what any of them takes."""
 _ROLLING_PAUSE_SECONDS = 2.0
 
