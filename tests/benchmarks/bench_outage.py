@@ -42,20 +42,20 @@ DONE_SECONDS = 1200.0
 PARTITIONS = 8
 
 
-def real_chunks(data: Path, count: int) -> list[Chunk]:
-    """The first chunks with something to clean of the longest calls, side by side."""
+def real_chunks(data: Path, count: int, most_words: int) -> list[Chunk]:
+    """The first chunks of at most so many words, with something to clean, of the longest calls, side by side."""
     calls = [json.loads(line) for line in (data / "calls_dev.jsonl").read_text("utf-8").splitlines()]
     calls.sort(key=lambda call: -len(call["chunks"]))
-    live: list[Iterator[Chunk]] = [_chunks(call) for call in calls[:CALLS]]
+    live: list[Iterator[Chunk]] = [_chunks(call, most_words) for call in calls[:CALLS]]
     mixed = (chunk for chunk in chain.from_iterable(zip_longest(*live)) if chunk is not None)
     return list(islice(mixed, count))
 
 
-def _chunks(call: dict[str, object]) -> Iterator[Chunk]:
+def _chunks(call: dict[str, object], most_words: int) -> Iterator[Chunk]:
     chunks = call["chunks"]
     assert isinstance(chunks, list)
     for chunk in chunks:
-        if not is_nothing_to_clean(chunk["text"]):
+        if len(chunk["text"].split()) <= most_words and not is_nothing_to_clean(chunk["text"]):
             yield Chunk(
                 call_id=str(call["call_id"]), chunk_id=chunk["chunk_id"], speaker=chunk["speaker"], text=chunk["text"]
             )
@@ -93,7 +93,7 @@ async def run(arguments: argparse.Namespace, policy: str, server: ModelServer, k
         stall_timeout=max(300.0, 2 * arguments.request_timeout),
         log_level="error",
     )
-    chunks = real_chunks(arguments.data, arguments.chunks)
+    chunks = real_chunks(arguments.data, arguments.chunks, arguments.most_words)
     middle = len(chunks) // 2
     began = time.monotonic()
     await create_topics(settings)
@@ -205,6 +205,7 @@ if __name__ == "__main__":
     parser.add_argument("--model", required=True, help="as the server names it")
     parser.add_argument("--policies", nargs="+", choices=("wait", "degrade"), default=("wait", "degrade"))
     parser.add_argument("--chunks", type=int, default=500)
+    parser.add_argument("--most-words", type=int, default=150, help="of a chunk; fewer for a slow model")
     parser.add_argument("--rate", type=float, default=2.0, help="chunks a second")
     parser.add_argument("--context-words", type=int, default=120, help="earlier speech shown with a request")
     parser.add_argument("--how", choices=("kill", "freeze"), default="kill")

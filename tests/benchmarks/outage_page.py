@@ -11,10 +11,11 @@ from clearcall import __version__
 from clearcall.scoring.bench.markdown import table
 
 _EXPLAINED = """\
-{chunks} chunks with something to clean of {calls} real calls side by side, {rate:g} a second, each with {context} words
-of context, through Kafka and one worker with every stage. After half of them the server is {what}
-after {down:g} s; *away* is the time until it answered. Seconds are from a chunk's arrival on Kafka to its delivery
-there. `wait` must deliver every chunk by the model, `degrade` each within {bound:g} s."""
+{chunks} chunks of at most {words} words with something to clean, of {calls} real calls side by side, {rate:g} a second,
+each with {context} words of context, through Kafka and one worker with every stage. After half of them the server is
+{what} after {down:g} s; *away* is the time until it answered. Seconds are from a
+chunk's arrival on Kafka to its delivery there. `wait` must deliver every chunk by the model, `degrade` each within
+{bound:g} s."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def page(arguments: argparse.Namespace, calls: int, version: str, results: Seque
     explained = _EXPLAINED.format(
         chunks=arguments.chunks,
         calls=calls,
+        words=arguments.most_words,
         rate=arguments.rate,
         context=arguments.context_words,
         what="frozen, and goes on" if arguments.how == "freeze" else "killed, and started again",
