@@ -242,7 +242,7 @@ class DeadLetter(Message):
     errors: tuple[str, ...] = ()
     topic: str
     partition: Ordinal
-    offset: Annotated[int, Field(ge=0)]
+    offset: Annotated[int, Field(ge=0, strict=True)]
     record_key: Base64 | None
     record_value: Base64 | None
     record_headers: tuple[tuple[str, Base64 | None], ...] = ()

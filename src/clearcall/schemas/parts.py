@@ -16,7 +16,8 @@ def _base64(text: str) -> str:
 
 
 CallId = Annotated[str, Field(min_length=1, max_length=256)]
-Ordinal = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Ordinal = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
+"""A whole number as such: taken as 1, "1", 1.0 and true would give several chunks one id."""
 Base64 = Annotated[str, AfterValidator(_base64)]
 Score = Annotated[float, Field(ge=0, le=100)]
 Name = Annotated[str, Field(max_length=64, pattern=r"^[a-z0-9-]*$")]

@@ -67,6 +67,17 @@ def test_a_chunk_is_read_as_it_was_written() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["chunk_id", "speaker"])
+@pytest.mark.parametrize("written", ['"1"', "1.0", "1e0", "true", "[1]", "null"])
+def test_a_number_of_a_chunk_is_a_whole_json_number_so_that_different_records_have_different_ids(
+    name: str, written: str
+) -> None:
+    value = raw(**{name: 77}).replace(b"77", written.encode())
+    assert json.loads(value)[name] == json.loads(written)
+    error = refused(value)
+    assert (error.reason, str(error).partition(":")[0]) == ("wrong_shape", name)
+
+
 def test_a_message_of_an_earlier_version_is_read_with_defaults_for_what_it_lacks() -> None:
     value = {
         "chunk": CHUNK,
