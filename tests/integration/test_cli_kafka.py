@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 from aiokafka.admin import AIOKafkaAdminClient
 
 from clearcall.infra.kafka.security import client_arguments
 from clearcall.infra.settings import Settings
+from model_server import serving
 
 pytestmark = pytest.mark.integration
 
@@ -115,6 +117,19 @@ def test_a_run_names_what_is_too_large_for_kafka_and_fails(settings: Settings, t
     done = run(settings, "run", str(calls))
     assert (done.returncode, "1 chunk is too large for Kafka: c/7" in done.stdout) == (1, True)
     assert "error" not in done.stderr
+
+
+async def test_a_run_whose_model_server_refuses_the_settings_ends_and_says_what_to_check(
+    settings: Settings, tmp_path: Path
+) -> None:
+    calls = tmp_path / "calls.jsonl"
+    calls.write_text(json.dumps({"call_id": "c", "chunk_id": 0, "speaker": 0, "text": "um hello"}))
+    async with serving(lambda _body: web.Response(status=404)) as url:
+        arguments = ("run", str(calls), "--consultant", "openai", "--url", url, "--model", "nosuch")
+        done = await asyncio.to_thread(run, settings, *arguments)
+    assert done.returncode == 1
+    assert f"error: {url} answers HTTP 404: check the URL, the model's name, the key" in done.stderr
+    assert await topics_of(settings) == []
 
 
 async def topics_of(settings: Settings) -> list[str]:

@@ -145,6 +145,7 @@ async def test_no_secret_is_in_a_log_of_any_level_nor_in_the_process_list(quick:
                 lines.append((await asyncio.wait_for(process.stdout.readline(), 60)).decode())
             shown = command_line(process)
             output = "".join(lines) + await stopped(process)
+    assert re.search(r"agent\.unavailable.*answers HTTP 401: check the URL, the model's name, the key", output)
     for secret in (KEY, DB_PASSWORD):
         assert secret not in output
         assert secret not in shown

@@ -3,6 +3,7 @@
 AgentError
 ├── Poison        this message can never be handled: dead letter at once
 └── Unavailable   something outside is away: try again until it is back, ack nothing meanwhile
+    └── Misconfigured   it is there and refuses us: settings or server need somebody's hand
 
 Any other exception is retried a few times, then dead-lettered.
 """
@@ -17,11 +18,18 @@ M_contra = TypeVar("M_contra", bound=Message, contravariant=True)
 
 
 class AgentError(Exception):
-    """An agent's refusal; ``reason`` is one word for metrics and dead letters, the text says what was wrong."""
+    """An agent's refusal.
 
-    def __init__(self, reason: str, detail: str) -> None:
+    Args:
+        reason: one word for metrics and dead letters.
+        detail: what was wrong.
+        loggable: ``detail`` is written by clearcall and quotes nobody, so that ``logged`` may have it.
+    """
+
+    def __init__(self, reason: str, detail: str, *, loggable: bool = False) -> None:
         super().__init__(detail)
         self.reason = reason
+        self.logged = detail if loggable else ""
 
 
 class Poison(AgentError):
@@ -30,6 +38,10 @@ class Poison(AgentError):
 
 class Unavailable(AgentError):
     """A model server, database or broker is away; the message is fine."""
+
+
+class Misconfigured(Unavailable):
+    """It answers, but not to these settings: a wrong address, name or key."""
 
 
 _PULSE: ContextVar[Callable[[], None]] = ContextVar("pulse", default=lambda: None)

@@ -79,11 +79,11 @@ class Sink:
             for table, values in tables.items():
                 database.insert(table, values)
         except RowsRefused as error:
-            raise Poison("rows_refused", str(error)) from error
+            raise Poison("rows_refused", str(error), loggable=True) from error
         except NotMigrated as error:
-            raise Unavailable("not_migrated", str(error)) from error
+            raise Unavailable("not_migrated", str(error), loggable=True) from error
         except DatabaseError as error:
-            raise Unavailable("database_away", str(error)) from error
+            raise Unavailable("database_away", str(error), loggable=True) from error
         log.debug("rows.stored", **{table: len(next(iter(values.values()))) for table, values in tables.items()})
 
     def _ready(self) -> Database:

@@ -1,7 +1,7 @@
 """The command that serves a model with vLLM for clearcall, and why each flag stands there.
 
-Flags are those of the vLLM release that is pinned here. What a GPU can hold is reckoned from the model's parameters,
-which its name tells as a rule ("Qwen2.5-7B-Instruct").
+Flags are those of the vLLM release that is pinned here. What a GPU can hold is reckoned from the model's parameters
+and how they are quantised, which its name tells as a rule ("Qwen2.5-7B-Instruct-AWQ").
 """
 
 import json
@@ -67,12 +67,48 @@ _SHARE = 0.9
 _ROOM = 0.7
 """Most of that share for weights: the rest is the cache, without which few requests fit at once."""
 
-_SIZE = re.compile(r"(?<![A-Za-z0-9.])([0-9]+(?:\.[0-9]+)?)(?:x([0-9]+(?:\.[0-9]+)?))?b(?![a-z0-9])", re.IGNORECASE)
-_QUANTISED = re.compile(r"awq|gptq|fp8|int[48]|w[48]a(?:8|16)|nvfp4|bnb|gguf", re.IGNORECASE)
+_SIZE = re.compile(
+    r"(?<![A-Za-z0-9.])([0-9]+(?:\.[0-9]+)?)(?:x([0-9]+(?:\.[0-9]+)?))?([bm])(?![a-z0-9])", re.IGNORECASE
+)
+_LEAST_MILLIONS = 10
+"""Smaller numbers of millions in a name ("7B-Instruct-1M") are the length of its context."""
+
+_EIGHT_BITS = re.compile(r"fp8|int8|w8a(?:8|16)|8[-_]?bit", re.IGNORECASE)
+_FOUR_BITS = re.compile(r"awq|gptq|int4|w4a(?:8|16)|4[-_]?bit|(?:nv|mx)fp4|bnb|gguf", re.IGNORECASE)
+
+_TOOL_PARSERS = """
+apertus cohere_command3 cohere_command4 deepseek_v3 deepseek_v31 deepseek_v32 deepseek_v4 deepseek_v41 dots ernie45
+functiongemma gemma4 gigachat3 glm45 glm47 granite granite-20b-fc granite4 hermes hf hunyuan_a13b hy_v3 hy_v4 inkling
+internlm jamba k2_horizon kimi_k2 kimi_k3 lfm2 ling3 llama3_json llama4_json llama4_pythonic longcat mimo minicpm5
+minimax_m2 minimax_m3 mistral muse_glimmer olmo3 openai phi4_mini_json plamo3 poolside_v1 pythonic qwen3_coder
+qwen3_json qwen3_xml seed_oss step3 step3p5 xlam
+"""
+TOOL_PARSERS = frozenset(_TOOL_PARSERS.split())
+"""The names that the pinned release registers in ``vllm/tool_parsers/__init__.py``."""
 
 
-class DoesNotFit(ValueError):
+class CannotServe(ValueError):
+    """The server would not start; the text says why, and ``todo`` what else to ask for."""
+
+    todo = ""
+
+
+class UnknownParser(CannotServe):
+    """The pinned release has no such parser of tool calls."""
+
+    todo = "the one of this list that the model's card names"
+
+
+class UnevenGpus(CannotServe):
+    """So many GPUs cannot share a model."""
+
+    todo = "1, 2, 4 or 8 --gpus, or a server on each GPU and a --url for each"
+
+
+class DoesNotFit(CannotServe):
     """The model does not fit the GPU, or its size is not known."""
+
+    todo = "a smaller or a quantised model, more --gpus, or --parameters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +167,13 @@ def serve_command(
 
     Raises:
         DoesNotFit: even quantised it does not, or the size is not known.
+        UnevenGpus: the number of GPUs is no power of two.
+        UnknownParser: there is no such parser of tool calls.
     """
+    if tool_parser and tool_parser not in TOOL_PARSERS:
+        raise UnknownParser(f"vLLM {VERSION} has no parser {tool_parser!r}; it has {', '.join(sorted(TOOL_PARSERS))}")
+    if gpus & (gpus - 1):
+        raise UnevenGpus(f"{gpus} GPUs cannot share a model: each takes as many of its attention heads, mostly 2^n")
     card = GPUS[gpu]
     flags = [
         Flag("--host", "127.0.0.1", "transcripts come here unencrypted: other machines through a proxy with TLS"),
@@ -169,8 +211,19 @@ def serve_command(
 
 def parameters_of(model: str) -> float | None:
     """Billions of parameters by the model's name; ``None`` where it does not say."""
-    sizes = [float(first) * float(second or 1) for first, second in _SIZE.findall(model.rpartition("/")[2])]
-    return max(sizes, default=None)
+    sizes = [
+        float(first) * float(second or 1) / (1 if unit in "bB" else 1000)
+        for first, second, unit in _SIZE.findall(model.rpartition("/")[2])
+        if unit in "bB" or float(first) >= _LEAST_MILLIONS
+    ]
+    return max(sizes, default=0.0) or None
+
+
+def bytes_of_a_weight(model: str) -> float | None:
+    """By how the model's name says that it is quantised; ``None`` where it is not. The least, where names differ."""
+    if _EIGHT_BITS.search(model):
+        return 1.0
+    return 0.5 if _FOUR_BITS.search(model) else None
 
 
 def _memory(card: Gpu, model: str, gpus: int, billions: float | None) -> list[Flag]:
@@ -179,13 +232,20 @@ def _memory(card: Gpu, model: str, gpus: int, billions: float | None) -> list[Fl
         Flag("--gpu-memory-utilization", f"{_SHARE:g}", f"of {card.memory} GB: weights, and the cache in the rest")
     ]
     if gpus > 1:
-        flags.insert(0, Flag("--tensor-parallel-size", str(gpus), f"the model lies on {gpus} GPUs"))
-    if _QUANTISED.search(model):
-        return flags  # vLLM reads from the model how it is quantised
+        flags.insert(
+            0, Flag("--tensor-parallel-size", str(gpus), f"the model lies on {gpus} GPUs, which divide its heads")
+        )
     size = billions if billions is not None else parameters_of(model)
     if size is None:
         raise DoesNotFit(f"the name {model!r} does not tell how many parameters it has")
     room = card.memory * gpus * _SHARE * _ROOM
+    if (quantised := bytes_of_a_weight(model)) is not None:
+        if quantised * size > room:
+            raise DoesNotFit(
+                f"{size:g} billion parameters are {quantised * size:g} GB at {8 * quantised:g} bits; "
+                f"{gpus} {card.name} have room for {room:.0f}"
+            )
+        return flags  # vLLM reads from the model how it is quantised
     if 2 * size <= room:
         return [*flags, Flag("--dtype", "bfloat16", f"{2 * size:g} GB of weights fit: nothing need be quantised")]
     if size > room:

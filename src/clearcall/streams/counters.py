@@ -1,4 +1,4 @@
-"""What a stage did, in numbers: for metrics, the benchmark and the watchdog."""
+"""What a stage did, mostly in numbers: for metrics, the benchmark and the watchdog."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,8 @@ class Counters:
     """Counts since the stage started, but for ``in_flight…`` and ``lag``, which are of now.
 
     ``active_at`` is when anything last happened that shows life: a message taken, an attempt made, a message
-    finished (seconds of the runtime's clock).
+    finished (seconds of the runtime's clock). ``misconfigured`` is what a server refused of the settings; empty once
+    something is handled.
     """
 
     received: int = 0
@@ -23,6 +24,7 @@ class Counters:
     lag: int = 0
     rebalances: int = 0
     active_at: float = 0.0
+    misconfigured: str = ""
     dead_letters_by_reason: dict[str, int] = field(default_factory=dict)
 
     def died(self, reason: str) -> None:

@@ -23,6 +23,7 @@ from clearcall.schemas import Chunk, DecodeError, Topic, decode
 from clearcall.streams.calls import RawChunk
 from clearcall.streams.groups import delete_groups, group_of
 from clearcall.streams.progress import Progress
+from clearcall.streams.running_stage import RunningStage, StageFailed
 from clearcall.streams.shadow_progress import ShadowProgress
 from clearcall.streams.stages import ALL, stages_of
 from clearcall.streams.topics import create_topics, delete_topics
@@ -62,17 +63,17 @@ async def run_calls(settings: Settings, chunks: Sequence[RawChunk], database: Da
     ``database`` is that of the settings; ``observe`` is called a few times a second; it must not block.
 
     Raises:
-        StageFailed: a stage could not start, or crashed.
+        StageFailed: a stage could not start, or crashed; a server refuses the settings before anything was cleaned.
         KafkaError: the cluster cannot be reached.
     """
     progress = Progress(settings.topic_prefix, shadows=ShadowProgress(Team.of(settings).shadows))
     observe(Phase.STARTING, progress)
     since = time.time()
-    async with _own_place(settings), running((ALL,), settings), _ends(settings) as ends:
+    async with _own_place(settings), running((ALL,), settings) as stages, _ends(settings) as ends:
         started = time.monotonic()
         feeding = asyncio.create_task(_feed(settings, chunks, progress))
         try:
-            await _follow(ends, feeding, progress, observe)
+            await _follow(ends, feeding, progress, observe, stages)
             await _follow_shadows(ends, settings.request_timeout, progress, observe)
         finally:
             feeding.cancel()
@@ -152,12 +153,26 @@ def _message_id(value: bytes) -> str | None:
         return None
 
 
-async def _follow(ends: AIOKafkaConsumer, feeding: asyncio.Task[None], progress: Progress, observe: Observer) -> None:
+async def _follow(
+    ends: AIOKafkaConsumer,
+    feeding: asyncio.Task[None],
+    progress: Progress,
+    observe: Observer,
+    stages: Sequence[RunningStage],
+) -> None:
     while not (feeding.done() and progress.ended == progress.sent):
         if feeding.done():
             feeding.result()
         await _read(ends, progress)
         observe(Phase.CLEANING, progress)
+        if (refused := _refused(stages)) and not progress.cleaned:
+            raise StageFailed(refused)
+
+
+def _refused(stages: Sequence[RunningStage]) -> str:
+    """What a server that is needed says to the settings; empty where none refuses them."""
+    refusals = (stage.counters.misconfigured for stage in stages if not stage.aside)
+    return next(filter(None, refusals), "")
 
 
 async def _follow_shadows(ends: AIOKafkaConsumer, patience: float, progress: Progress, observe: Observer) -> None:

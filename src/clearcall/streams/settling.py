@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from clearcall.agents.protocol import Agent, Poison, Unavailable, watch_life
+from clearcall.agents.protocol import Agent, AgentError, Misconfigured, Poison, Unavailable, watch_life
 from clearcall.schemas import DecodeError, Headers, Outgoing, Oversize, Topic
 from clearcall.streams.counters import Counters
 from clearcall.streams.dead_letter import VALUE_BYTES, chain, dead_letter
@@ -32,6 +32,7 @@ class _Failure:
     reason: str
     detail: str
     errors: Sequence[str]
+    logged: str = ""
 
 
 class Settling:
@@ -87,11 +88,13 @@ class Settling:
                 raise
             except Unavailable as error:
                 outages += 1
+                if isinstance(error, Misconfigured):
+                    self._counters.misconfigured = error.logged
                 self._log("agent.unavailable", batch, error.reason, outages, error)
                 await self._patience.wait(outages)
             except (Poison, Oversize) as error:
                 causes = [chain(error)] if error.__cause__ or error.__context__ else []
-                failure = _Failure(Outcome.REFUSED, error.reason, str(error), [*errors, *causes])
+                failure = _Failure(Outcome.REFUSED, error.reason, str(error), [*errors, *causes], _logged(error))
             except Exception as error:  # noqa: BLE001 - an exception that left here would take the stage with it
                 errors.append(chain(error))
                 self._log("agent.failed", batch, type(error).__name__, len(errors), error)
@@ -101,6 +104,7 @@ class Settling:
                     await self._patience.wait(len(errors))
             else:
                 self.tally.ended(Outcome.HANDLED, len(batch))
+                self._counters.misconfigured = ""
                 return
             if failure is not None:
                 # Outside of the except: what the parts raise must not name this error as what it came from.
@@ -111,8 +115,10 @@ class Settling:
     def _alive(self) -> None:
         self._counters.active_at = self._clock()
 
-    async def bury(self, record: Record, reason: str, detail: str, errors: Sequence[str] = ()) -> None:
-        """Return when the dead letter of ``record`` is written.
+    async def bury(
+        self, record: Record, reason: str, detail: str, errors: Sequence[str] = (), *, logged: str = ""
+    ) -> None:
+        """Return when the dead letter of ``record`` is written; ``logged`` is what its log line may say of the detail.
 
         A Kafka that is away is waited for. A letter that it refuses for its size is written again with less of the
         message; one that it refuses at its smallest, and a dead letter itself, is logged and counted only.
@@ -148,7 +154,8 @@ class Settling:
                 log.warning("dead_letter.refused", stage=self._stage, value_bytes=most, error=str(error), **place)
             else:
                 self._counters.died(reason)
-                log.warning("dead_letter.written", stage=self._stage, reason=reason, **place)
+                said = {"detail": logged} if logged else {}
+                log.warning("dead_letter.written", stage=self._stage, reason=reason, **said, **place)
                 return
         self._drop(reason, place)
 
@@ -162,7 +169,8 @@ class Settling:
             self.tally.ended(failure.outcome)
             if failure.outcome is Outcome.FAILED:
                 await self._hold_unproven()
-            await self.bury(batch[0].record, failure.reason, failure.detail, failure.errors)
+            record = batch[0].record
+            await self.bury(record, failure.reason, failure.detail, failure.errors, logged=failure.logged)
             return
         middle = len(batch) // 2
         await self.settle(agent, batch[:middle])
@@ -196,7 +204,13 @@ class Settling:
             partition=record.partition.number,
             offset=record.offset,
             where=_place_of(error),
+            **({"detail": logged} if (logged := _logged(error)) else {}),
         )
+
+
+def _logged(error: Exception) -> str:
+    """The error's text where its maker says that it quotes nobody."""
+    return error.logged if isinstance(error, AgentError) else ""
 
 
 def _place_of(error: BaseException) -> str | None:

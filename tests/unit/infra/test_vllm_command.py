@@ -12,12 +12,14 @@ from typer.testing import CliRunner
 
 from clearcall.infra.vllm import (
     GPUS,
+    TOOL_PARSERS,
     VERSION,
     DoesNotFit,
     GpuName,
     Load,
     ServeCommand,
     Speculation,
+    UnevenGpus,
     parameters_of,
     serve_command,
 )
@@ -99,6 +101,10 @@ def test_every_flag_has_a_reason_above_a_line_that_a_shell_reads(gpu: GpuName) -
         ("meta-llama/Llama-3.3-70B-Instruct", 70),
         ("mistralai/Mixtral-8x7B-v0.1", 56),
         ("Qwen3-30B-A3B", 30),
+        ("google/gemma-3-270m-it", 0.27),
+        ("Qwen/Qwen2.5-7B-Instruct-1M", 7),
+        ("mine-1M", None),
+        ("mine-0B", None),
         ("/models/mine", None),
         ("b", None),
     ],
@@ -120,6 +126,45 @@ def test_the_size_is_read_from_the_name(model: str, billions: float | None) -> N
 )
 def test_weights_are_quantised_only_where_they_do_not_fit(gpu: GpuName, model: str, *, quantised: bool) -> None:
     assert ("--quantization" in flags_of(serve_command(gpu, model))) is quantised
+
+
+@pytest.mark.parametrize(
+    ("gpu", "model", "why"),
+    [
+        (GpuName.L4, "Qwen/Qwen2.5-72B-Instruct-AWQ", "36 GB at 4 bits"),
+        (GpuName.L4, "Qwen/Qwen2.5-72B-Instruct-GPTQ-Int8", "72 GB at 8 bits"),
+        (GpuName.A100, "RedHatAI/Llama-3.1-405B-FP8", "405 GB at 8 bits"),
+        (GpuName.A100, "RedHatAI/Llama-3.1-405B-quantized.w8a8", "405 GB at 8 bits"),
+        (GpuName.L4, "/models/mine-AWQ", "does not tell"),
+    ],
+)
+def test_a_quantised_model_that_does_not_fit_is_refused_too(gpu: GpuName, model: str, why: str) -> None:
+    with pytest.raises(DoesNotFit, match=why):
+        serve_command(gpu, model)
+
+
+def test_a_quantised_model_that_fits_is_left_as_it_is() -> None:
+    flags = flags_of(serve_command(GpuName.L4, "Qwen/Qwen2.5-72B-Instruct-AWQ", gpus=4))
+    assert not {"--quantization", "--dtype"} & flags.keys()
+    assert flags["--tensor-parallel-size"] == "4"
+
+
+def test_gpus_that_cannot_divide_the_heads_are_refused_with_the_reason() -> None:
+    with pytest.raises(UnevenGpus, match="attention heads"):
+        serve_command(GpuName.L4, SMALL, gpus=3)
+
+
+def test_a_parser_of_tool_calls_that_vllm_does_not_have_is_refused_with_the_names() -> None:
+    result = CliRunner().invoke(app, ["vllm", "command", "--gpu", "l4", "--model", SMALL, "--tool-parser", "hermse"])
+    assert result.exit_code == 2
+    assert "hermes" in result.stderr
+
+
+@pytest.mark.skipif(SOURCE is None, reason="vLLM is not installed beside")
+def test_the_parsers_of_tool_calls_are_those_of_the_installed_vllm() -> None:
+    assert SOURCE is not None
+    registered = (SOURCE / "tool_parsers" / "__init__.py").read_text("utf-8")
+    assert set(re.findall(r'^    "([^"]+)": \(', registered, re.MULTILINE)) == TOOL_PARSERS
 
 
 def test_two_gpus_hold_what_one_does_not() -> None:

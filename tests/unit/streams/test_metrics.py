@@ -70,7 +70,12 @@ def test_every_counter_of_a_stage_is_shown_with_its_value() -> None:
     }
     assert found["clearcall_dead_letters_total", "sink/poison"] == 2
     assert found["clearcall_dead_letters_total", "sink/not_json"] == 1
-    known = {"active_at", "dead_lettered", "dead_letters_by_reason"}  # shown as idle_seconds and dead_letters
+    known = {
+        "active_at",
+        "dead_lettered",
+        "dead_letters_by_reason",
+        "misconfigured",
+    }  # idle_seconds, dead_letters, text
     assert len(fields(Counters)) - len(known) + 3 == len(METRICS)
 
 

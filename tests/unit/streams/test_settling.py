@@ -7,9 +7,10 @@ import orjson
 import pytest
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 from runtime_fakes import CHUNKS, bench, chunk, cleaned, echo, record, until
+from structlog.testing import capture_logs
 
 from clearcall import __version__
-from clearcall.agents.protocol import Poison, Unavailable, show_life
+from clearcall.agents.protocol import Misconfigured, Poison, Unavailable, show_life
 from clearcall.schemas import DeadLetter, Incoming, Outgoing, Topic, decode
 from clearcall.streams.dead_letter import chain
 from clearcall.streams.records import Partition
@@ -297,3 +298,42 @@ async def test_a_hundred_thousand_empty_headers_do_not_keep_a_dead_letter_from_b
     await run(it, record(0, value=b"?", headers=[("", None)] * 100_000))
     [letter] = letters(it)
     assert (letter.truncated, letter.record_headers) == (True, ())
+
+
+async def test_what_an_agent_says_in_its_own_words_is_logged_and_what_may_quote_somebody_is_not() -> None:
+    ours = Misconfigured("model_misconfigured", "http://here answers HTTP 404", loggable=True)
+    it = bench(failing(ours, Unavailable("away", "it said hello"), ValueError("hello")))
+    with capture_logs() as events:
+        await run(it, record(0))
+    details = [(event["event"], event.get("detail")) for event in events if event["event"].startswith("agent.")]
+    assert details == [
+        ("agent.unavailable", "http://here answers HTTP 404"),
+        ("agent.unavailable", None),
+        ("agent.failed", None),
+    ]
+    assert "hello" not in str(events)
+
+
+async def test_the_log_of_a_dead_letter_has_the_agents_own_words_and_no_others() -> None:
+    it = bench(failing(Poison("refused", "no such table", loggable=True), Poison("refused", "no hello")))
+    with capture_logs() as events:
+        await it.ordered.take(record(0))
+        await it.ordered.take(record(1))
+        await until(lambda: it.counters.finished == 2)
+    written = [event.get("detail") for event in events if event["event"] == "dead_letter.written"]
+    assert written == ["no such table", None]
+
+
+async def test_settings_count_as_refused_until_something_is_handled() -> None:
+    seen: list[str] = []
+
+    async def refuses_once(batch: Sequence[Incoming[Any]]) -> list[Outgoing]:
+        seen.append(it.counters.misconfigured)
+        if len(seen) == 1:
+            raise Misconfigured("model_misconfigured", "check the key", loggable=True)
+        return await echo(batch)
+
+    it = bench(refuses_once)
+    await run(it, record(0))
+    assert seen == ["", "check the key"]
+    assert it.counters.misconfigured == ""

@@ -57,7 +57,12 @@ class Asker:
                 return await self._ask_less(request, error)
             if self._fallback is None:
                 raise
-            log.warning("consultant.degraded", call_id=request.lines[0].chunk.call_id, reason=error.reason)
+            log.warning(
+                "consultant.degraded",
+                call_id=request.lines[0].chunk.call_id,
+                reason=error.reason,
+                **({"detail": error.logged} if error.logged else {}),
+            )
             answers = await self._fallback.answer(request)
             return self._replies(request, answers, Outcome.DEGRADED, began)
         return self._replies(request, answers, Outcome.ANSWERED, began)

@@ -18,7 +18,8 @@ import structlog
 
 from clearcall.agents.consultant.backend import Rejected, Slow, TooLong
 from clearcall.agents.consultant.servers import Passing, Server, Servers
-from clearcall.agents.protocol import Unavailable, show_life
+from clearcall.agents.protocol import Misconfigured, Unavailable, show_life
+from clearcall.infra.settings_sources import masked
 
 TRIES = 4
 """Attempts at one request before it counts as an outage; the runtime then starts over with its own backoff."""
@@ -154,10 +155,10 @@ class ModelClient:
             if attempt < self._tries:
                 await self._sleep(min(LONGEST_DELAY, max(self._servers.pause(), delay * self._rng.uniform(0.5, 1.0))))
                 delay *= 2
-        detail = f"no answer from {server.url if server else 'any server'}: {trouble}"
+        detail = f"no answer from {masked(server.url) if server else 'any server'}: {trouble}"
         if isinstance(trouble, _TimedOut):
-            raise Slow("model_slow", detail)
-        raise Unavailable("model_unavailable", detail)
+            raise Slow("model_slow", detail, loggable=True)
+        raise Unavailable("model_unavailable", detail, loggable=True)
 
     async def _ask(self, server: Server, method: str, path: str, body: object) -> Any:
         """One request; its answer's JSON."""
@@ -203,8 +204,10 @@ def _check(response: httpx.Response, url: str) -> None:
         too_long = status == httpx.codes.REQUEST_ENTITY_TOO_LARGE or _TOO_LONG.search(text)
         raise (TooLong if too_long else Rejected)(f"HTTP {status}", text)
     if status in _MISCONFIGURED:
-        raise Unavailable(
-            "model_misconfigured", f"{url} answers HTTP {status}: check the URL, the model's name, the key"
+        raise Misconfigured(
+            "model_misconfigured",
+            f"{masked(url)} answers HTTP {status}: check the URL, the model's name, the key",
+            loggable=True,
         )
     raise Passing(f"HTTP {status}", _retry_after(response), alive=status == httpx.codes.TOO_MANY_REQUESTS)
 

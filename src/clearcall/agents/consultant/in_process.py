@@ -137,16 +137,17 @@ class InProcess:
     async def _ready(self) -> Engine:
         """The engine, started if need be; only its first start is waited for."""
         if self._closed:
-            raise Unavailable("model_unavailable", "the engine is closed")
+            raise Unavailable("model_unavailable", "the engine is closed", loggable=True)
         if self._engine is not None and self._engine.alive:
             return self._engine
         if self._starting is None:
             if not self._breaker.allows():
-                raise Unavailable("model_unavailable", f"no start of the engine for {self._breaker.rests():.1f} s")
+                rests = f"no start of the engine for {self._breaker.rests():.1f} s"
+                raise Unavailable("model_unavailable", rests, loggable=True)
             self._starting = asyncio.create_task(self._start())
             self._starting.add_done_callback(self._started)
         if self._was_tried:
-            raise Unavailable("model_unavailable", "the engine is being started again")
+            raise Unavailable("model_unavailable", "the engine is being started again", loggable=True)
         return await asyncio.shield(self._starting)
 
     def _started(self, task: asyncio.Task[Engine]) -> None:

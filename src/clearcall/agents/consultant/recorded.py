@@ -60,10 +60,16 @@ class RecordedBackend:
         if found is None and line.chunk.call_id in self._calls:
             return None
         if found is None:
-            raise Poison("not_recorded", f"the recording does not have the call of chunk {line.chunk.message_id}")
+            raise Poison(
+                "not_recorded",
+                f"the recording does not have the call of chunk {line.chunk.message_id}",
+                loggable=True,
+            )
         if found.source != digest(line.text):
             raise Poison(
-                "not_recorded", f"the recording answers other words than chunk {line.chunk.message_id} has now"
+                "not_recorded",
+                f"the recording answers other words than chunk {line.chunk.message_id} has now",
+                loggable=True,
             )
         return found
 

@@ -115,7 +115,11 @@ class Servers:
         able = [server for server in self._all if server.breaker.allows()]
         if not able:
             rest = min(server.breaker.rests() for server in self._all)
-            raise Unavailable("model_unavailable", f"no model server has answered lately; asked again in {rest:.1f} s")
+            raise Unavailable(
+                "model_unavailable",
+                f"no model server has answered lately; asked again in {rest:.1f} s",
+                loggable=True,
+            )
         others = [server for server in able if server is not avoid] or able
         now = self._clock()
         ready = [server for server in others if server.paused_until <= now] or others

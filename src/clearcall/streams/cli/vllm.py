@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from clearcall.infra.vllm import DoesNotFit, GpuName, Load, Speculation, serve_command
+from clearcall.infra.vllm import CannotServe, GpuName, Load, Speculation, serve_command
 from clearcall.streams.cli.errors import USAGE, Stop
 
 app = typer.Typer(help="Serving a model with vLLM.", no_args_is_help=True)
@@ -54,6 +54,6 @@ def command(
             tool_parser=tool_parser,
             port=port,
         )
-    except DoesNotFit as error:
-        raise Stop(str(error), "a smaller or a quantised model, more --gpus, or --parameters", USAGE) from error
+    except CannotServe as error:
+        raise Stop(str(error), error.todo, USAGE) from error
     typer.echo(made.script())
