@@ -5,10 +5,11 @@ from fuzz_parts import parts, text_of
 from clearcall.agents.consultant.backend import Line, Request
 from clearcall.agents.consultant.decoding import projected
 from clearcall.agents.consultant.lines import parse
-from clearcall.agents.consultant.pieces import LINE_CHARS, one_line
+from clearcall.agents.consultant.pieces import LINE_CHARS
 from clearcall.schemas import Chunk
 from clearcall.scoring import findings
 from clearcall.scoring.lexicon import ENGLISH
+from clearcall.scoring.spaces import one_line
 
 WORDS = (
     *("cut", "whole", "\n====\n", "1 agent: ", "2 caller: ", "3 speaker 7: ", "**1 agent**:", "1) ", "- 1. ", "#1: "),

@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 
+from clearcall.scoring.spaces import parted
 from clearcall.scoring.types import SpanOffsets
 
 LONGEST_WORD = 100
@@ -23,15 +24,16 @@ def _check(words: int, overlap: int) -> int:
 def fragment_spans(text: str, words: int = 20, overlap: int = 3) -> list[SpanOffsets]:
     """The places of the fragments in ``text``, in order, together covering every word.
 
-    A word is a run without white space of at most ``LONGEST_WORD`` characters; a Chinese or Japanese character is
-    a word of its own. The last fragment ends with the text and may be shorter; a text without words gives none.
+    A word is a run of at most ``LONGEST_WORD`` characters without white space or control characters; a Chinese or
+    Japanese character is a word of its own. The last fragment ends with the text and may be shorter; a text without
+    words gives none.
 
     Raises:
         ValueError: where ``overlap`` is negative or not less than ``words``.
     """
     step = _check(words, overlap)
     pattern = _ASCII_WORD if text.isascii() else _WORD
-    spans = [match.span() for match in pattern.finditer(text)]
+    spans = [match.span() for match in pattern.finditer(parted(text))]
     if not spans:
         return []
     if len(spans) <= words:

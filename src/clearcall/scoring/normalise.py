@@ -15,6 +15,7 @@ from clearcall.scoring.lexicon import ENGLISH, Lexicon
 from clearcall.scoring.number_words import REPEATS, UNITS, WORDS
 from clearcall.scoring.numbers import is_number, join_numbers
 from clearcall.scoring.numerals import Number
+from clearcall.scoring.spaces import parted
 from clearcall.scoring.types import SpanOffsets
 from clearcall.scoring.words import Kind, Piece, pieces
 
@@ -97,7 +98,7 @@ _cached = lru_cache(maxsize=512)(_normalise)
 
 def _read(text: str) -> list[Piece]:
     read: list[Piece] = []
-    for match in _RUN.finditer(text):
+    for match in _RUN.finditer(parted(text)):
         at = match.start()
         for form, start, end, kind, loose in pieces(match.group()):
             read.append(_new(Piece, (form, start + at, end + at, kind, loose)))

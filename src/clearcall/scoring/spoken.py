@@ -6,6 +6,7 @@ from typing import NamedTuple
 from clearcall.scoring.guards.negation import NEGATIONS
 from clearcall.scoring.lexicon import ENGLISH, word_set
 from clearcall.scoring.numbers import is_number
+from clearcall.scoring.spaces import parted
 from clearcall.scoring.words import Kind, pieces
 
 NUMBER, LETTER, NEGATION, NAME = "number", "letter", "negation", "name"
@@ -14,11 +15,10 @@ _NEGATIONS = NEGATIONS | word_set("hardly barely")
 _NUMBER_LIKE = word_set("double triple half quarter dozen point dot plus minus percent")
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_SPACE = r"\s\x00-\x1f\x7f-\x9f\ud800-\udfff"
 _MARK = (
     ".,;:!?…\"'\u2018\u2019\u201c\u201d«»()\\[\\]{}<>¿¡\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f「」『』\uff08\uff09"
 )
-_TOKEN = re.compile(rf"[{_MARK}]*(?:[{_CJK}]|[^{_SPACE}{_CJK}]+)[{_MARK}]*|[{_MARK}]+")
+_TOKEN = re.compile(rf"[{_MARK}]*(?:[{_CJK}]|[^\s{_CJK}]+)[{_MARK}]*|[{_MARK}]+")
 _CHARACTER = re.compile(f"[{_CJK}]")
 _EDGES = re.compile(rf"([{_MARK}]*)(.*?)([{_MARK}]*)", re.DOTALL)
 _DASHES = re.compile(r"[-\u2010-\u2015]+")
@@ -71,7 +71,7 @@ def words_of(text: str) -> tuple[Word, ...]:
     found: list[Word] = []
     cased = text != text.upper()
     last = 0
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(parted(text)):
         before, core, after = _edges(match.group())
         glued = bool(found) and match.start() == last
         last = match.end()

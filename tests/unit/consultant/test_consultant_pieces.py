@@ -12,11 +12,11 @@ from clearcall.agents.consultant.pieces import (
     WINDOW_LINES,
     count_words,
     cut,
-    one_line,
     shares,
     windows,
 )
 from clearcall.schemas import Chunk, ContextTurn
+from clearcall.scoring.spaces import one_line
 
 texts = st.text(alphabet=st.characters(codec=None), max_size=300) | st.text(alphabet="ab \n\x00", max_size=5000)
 

@@ -4,13 +4,14 @@ from hypothesis import strategies as st
 
 from clearcall.scoring import fragment_spans
 from clearcall.scoring.fragments import LONGEST_WORD
+from clearcall.scoring.spaces import parted
 
 
 def texts(text: str, words: int = 20, overlap: int = 3) -> list[str]:
     return [text[start:end] for start, end in fragment_spans(text, words, overlap)]
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\t  ", "\u3000"])
+@pytest.mark.parametrize("text", ["", " ", "\n\t  ", "\u3000", "\x00\x7f"])
 def test_a_text_without_words_has_no_fragments(text: str) -> None:
     assert fragment_spans(text) == []
 
@@ -48,4 +49,4 @@ def test_fragments_are_in_order_and_leave_no_word_out(text: str, words: int, dat
         assert 0 <= start < end <= len(text)
         covered.update(range(start, end))
     assert spans == sorted(set(spans))
-    assert all(place in covered for place, char in enumerate(text) if not char.isspace())
+    assert all(place in covered for place, char in enumerate(parted(text)) if char != " ")

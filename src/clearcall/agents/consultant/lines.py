@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from clearcall.agents.consultant.backend import Answer
 from clearcall.agents.consultant.grammar import turn_grammar
-from clearcall.agents.consultant.pieces import count_words, one_line
+from clearcall.agents.consultant.pieces import count_words
 from clearcall.schemas import Failure
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
+from clearcall.scoring.spaces import one_line
 
 LONGEST = (2.0, 10)
 """An answer of more than twice its source's words and ten is no copy of it: the model runs on."""

@@ -1,12 +1,12 @@
 """Chunks to lines: what is too long for one line is cut, where it tears nothing if it can be, and joined again."""
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 from clearcall.agents.consultant.backend import Line
 from clearcall.agents.consultant.splitting import split
 from clearcall.schemas import Chunk
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
+from clearcall.scoring.spaces import one_line, parted
 
 LINE_WORDS = 150
 """Most words of a line: the design's longest chunk."""
@@ -25,16 +25,8 @@ WINDOW_LINES = 40
 
 
 def count_words(text: str) -> int:
-    """Words by white space."""
-    return len(text.split())
-
-
-def one_line(text: str) -> str:
-    """The text as a model may get it: white space runs are one space, no control characters, no lone surrogates."""
-    spaced = " ".join(text.split())
-    if spaced.isprintable():
-        return spaced
-    return "".join(char for char in spaced if unicodedata.category(char) not in ("Cc", "Cs"))
+    """Words by what parts them."""
+    return len(parted(text).split())
 
 
 def cut(chunk: Chunk, lexicon: Lexicon = ENGLISH) -> tuple[Line, ...]:

@@ -15,8 +15,8 @@ from string import Template
 from typing import cast
 
 from clearcall.agents.consultant.backend import ChatMessage, Request, Role
-from clearcall.agents.consultant.pieces import one_line
 from clearcall.schemas import Attempt, ContextTurn, FragmentScore
+from clearcall.scoring.spaces import one_line
 
 CLEAN = "clean-1"
 CORRECT = "correct-2"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clearcall.agents.consultant.pieces import one_line
+from clearcall.scoring.spaces import one_line
 
 FUNCTION = "score_fragment"
 
@@ -53,7 +53,7 @@ class Arguments:
 
 def shown(fragment: str, source: str) -> Arguments:
     """The true arguments: each text on one line, unable to close the fence that the model sees it in."""
-    return Arguments(*(_FENCE.sub("< ", _flat(text)) for text in (fragment, source)))
+    return Arguments(*(_FENCE.sub("< ", one_line(text)) for text in (fragment, source)))
 
 
 def asked(true: Arguments) -> dict[str, Any]:
@@ -82,9 +82,4 @@ def called_with(answer: Any) -> Arguments | None:
     fragment, source = arguments.get("fragment"), arguments.get("source")
     if not isinstance(fragment, str) or not isinstance(source, str):
         return None
-    return Arguments(_flat(fragment), _flat(source))
-
-
-def _flat(text: str) -> str:
-    """The text on one line, as it is shown and compared."""
-    return " ".join(one_line(text).split())
+    return Arguments(one_line(fragment), one_line(source))
