@@ -25,7 +25,7 @@ class Hello:
 
 
 class Server:
-    """A model server that obeys grammars, ignores them or refuses them, as it is told; time passes as the test says."""
+    """A model server that does with grammars, and with answers, as it is told; time passes as the test says."""
 
     def __init__(self, behaviour: str) -> None:
         self.behaviour = behaviour
@@ -37,12 +37,16 @@ class Server:
 
     async def answer(self, request: httpx.Request) -> httpx.Response:
         body: dict[str, Any] = orjson.loads(request.content)
+        first = not self.grammars
         self.grammars.append("structured_outputs" in body)
         await asyncio.sleep(0)
         if self.grammars[-1] and self.behaviour == "refuses":
             return httpx.Response(400, text="structured_outputs: extra inputs are not permitted")
-        text = "Hello" if self.behaviour == "obeys" else "Bonjour"
-        return httpx.Response(200, json={"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
+        text, reason = {"obeys": ("Hello", "stop"), "cuts": ("Hel", "length")}.get(self.behaviour, ("Bonjour", "stop"))
+        if self.behaviour == "fits but once":
+            text = "Bonjour" if first else "Hello"
+            self.now += 1
+        return httpx.Response(200, json={"choices": [{"message": {"content": text}, "finish_reason": reason}]})
 
     async def ask(self, times: int = 1) -> list[Completion]:
         return list(await asyncio.gather(*(self.client.complete(ASK, 9, Hello()) for _ in range(times))))
@@ -68,6 +72,26 @@ async def test_a_server_that_takes_grammars_again_gets_them_with_every_request()
     server.now += REST
     answers = [*await server.ask(), *await server.ask(5)]
     assert all(answer.constrained for answer in answers)
+
+
+async def test_a_cut_answer_is_constrained_unless_its_server_was_seen_to_ignore_grammars() -> None:
+    server = Server("cuts")
+    assert (await server.ask())[0].constrained
+    server.behaviour = "ignores"
+    await server.ask()
+    server.behaviour = "cuts"
+    server.now += REST
+    (tried_again,) = await server.ask()
+    assert server.grammars[-1]
+    assert not tried_again.constrained
+
+
+async def test_an_answer_that_happens_to_fit_is_not_constrained_where_the_server_was_just_seen_to_ignore() -> None:
+    server = Server("fits but once")
+    answers = await server.ask(3)
+    assert all(server.grammars)
+    assert [answer.text for answer in answers].count("Hello") == 2
+    assert not any(answer.constrained for answer in answers)
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,20 @@ async def test_a_wrong_key_or_name_says_what_to_check(code: int) -> None:
         await client.complete(ASK, 50)
 
 
+async def test_an_answer_in_a_stream_that_was_not_asked_for_is_said_at_once() -> None:
+    script = Scripted(status(200, "data: {}\n\ndata: [DONE]\n", {"content-type": "text/event-stream; charset=utf-8"}))
+    client, _ = model_at(script)
+    with pytest.raises(Unavailable, match="answers in text/event-stream, though no stream was asked for") as caught:
+        await client.complete(ASK, 50)
+    assert (caught.value.reason, len(script.asked)) == ("model_misconfigured", 1)
+
+
+async def test_an_answer_that_is_no_json_is_named_by_its_content_type() -> None:
+    client, _ = model_at(Scripted(status(200, "<html>", {"content-type": "text/html; charset=utf-8"})))
+    with pytest.raises(Unavailable, match="the answer is text/html, and not JSON"):
+        await client.complete(ASK, 50)
+
+
 async def test_another_url_is_tried_when_one_is_away() -> None:
     def only_two(request: httpx.Request) -> httpx.Response:
         return refused(request) if request.url.host == "one" else ok(request)

@@ -116,7 +116,8 @@ class ChatMessage:
 class Completion:
     """What a model wrote; ``finish_reason`` ``length`` is an answer cut off at ``max_tokens``.
 
-    ``constrained`` says that the server held the model to the grammar that was given.
+    ``constrained`` says that the server held the model to the grammar that was given, as far as can be known: it was
+    not seen to write anything else.
     """
 
     text: str

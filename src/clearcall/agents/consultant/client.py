@@ -36,6 +36,8 @@ _OVERLOADED = (429, 503)
 _OUR_FAULT = (400, 413, 422)
 _MISCONFIGURED = (401, 403, 404)
 _SAID_BYTES = 2000
+_STREAM = "text/event-stream"
+_KIND_CHARS = 100
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|window|size)|max_?(?:model_len|tokens)|too (?:long|large)", re.IGNORECASE
 )
@@ -173,7 +175,7 @@ class ModelClient:
         try:
             return response.json()
         except (ValueError, RecursionError) as error:
-            raise Passing("the answer is not JSON") from error
+            raise _unreadable(response, server.url) from error
 
     async def _request(self, server: Server, method: str, path: str, body: object) -> httpx.Response:
         """One request in a place of its own; the limit of places learns from it."""
@@ -210,6 +212,14 @@ def _check(response: httpx.Response, url: str) -> None:
             loggable=True,
         )
     raise Passing(f"HTTP {status}", _retry_after(response), alive=status == httpx.codes.TOO_MANY_REQUESTS)
+
+
+def _unreadable(response: httpx.Response, url: str) -> Exception:
+    """What an answer that is no JSON means: one in a stream, though none was asked for, comes again and again."""
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()[:_KIND_CHARS]
+    if kind == _STREAM:
+        return Unavailable("model_misconfigured", f"{url} answers in {kind}, though no stream was asked for")
+    return Passing(f"the answer is {kind or 'of no content type'}, and not JSON")
 
 
 def _retry_after(response: httpx.Response) -> float:

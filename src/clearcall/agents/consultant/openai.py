@@ -86,7 +86,12 @@ def _tokens(value: Any) -> int:
 
 
 def _by_grammar(completion: Completion, grammar: Grammar, server: Server, began: float) -> Completion:
-    """The completion, marked where it is by the grammar that it was asked with; the server is known by that."""
+    """The completion, marked where its server holds its model to grammars, as far as is known by now.
+
+    A whole answer teaches that, and a cut one nothing. A server that was seen to ignore them, by this answer or by one
+    that came while it was under way, has none of its answers marked, even where one happens to fit, until it is tried
+    again and answers by the grammar.
+    """
     cut = completion.finish_reason == "length"
     if not cut and not grammar.accepts(completion.text):
         if server.grammars.failed(began):
@@ -94,4 +99,4 @@ def _by_grammar(completion: Completion, grammar: Grammar, server: Server, began:
         return completion
     if not cut and server.grammars.obeyed(began):
         log.info("model_server.obeys_grammars", url=server.url)
-    return replace(completion, constrained=True)
+    return replace(completion, constrained=server.grammars.obeys)
