@@ -229,6 +229,36 @@ async def test_modes_that_ask_the_same_ask_once_and_a_second_run_asks_nothing(tm
     assert [mode.first for mode in first.modes] == [mode.first for mode in second.modes]
 
 
+@pytest.mark.parametrize("refuses", [True, False])
+async def test_the_page_says_where_the_server_took_no_grammar(tmp_path: Path, refuses: bool) -> None:
+    def answer(body: dict[str, Any]) -> web.Response | dict[str, Any]:
+        if body["stream"]:
+            return web.Response(text='data: {"choices":[{"delta":{"content":"1"}}]}\n\ndata: [DONE]\n')
+        if refuses and "structured_outputs" in body:
+            return web.Response(status=400, text="structured_outputs: extra inputs are not permitted")
+        return completion(f"{asked_lines(body)[0]} Whatever.")
+
+    kept = tmp_path / "answers.jsonl"
+    async with serving(answer) as url:
+        result = await bench.run(
+            load(urls=[url]), write_calls(tmp_path), ["constrained"], load_turns=2, rounds=1, answers=kept
+        )
+        again = await bench.run(load(urls=[url]), tmp_path, ["constrained"], load_turns=0, answers=kept)
+    assert result.modes[1].decodings == again.modes[1].decodings == {("constrained", "project"): 4}
+    page = bench.render(result, "1.0", date(2026, 1, 2))
+    assert "constrained: 4 of 4 answers asked as `constrained` came as `project`" in page
+    assert "answers were none by a grammar" in page
+
+
+async def test_the_page_of_a_server_that_obeys_says_nothing_of_other_decodings(tmp_path: Path) -> None:
+    async with serving(
+        lambda body: completion(asked_lines(body)[0].replace("um i i", "i").replace("you know ", ""))
+    ) as url:
+        result = await bench.run(load(urls=[url]), write_calls(tmp_path), ["constrained", "free"], load_turns=0)
+    assert set(result.modes[1].decodings) == {("constrained", "constrained")}
+    assert "came as" not in bench.render(result, "1.0", date(2026, 1, 2))
+
+
 async def test_an_error_is_not_kept() -> None:
     script = [httpx.Response(503), httpx.Response(200, json={})]
     kept = Kept(httpx.MockTransport(lambda _request: script.pop(0)))

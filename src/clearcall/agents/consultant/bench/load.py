@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, TypeVar
 
@@ -20,12 +20,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Requests answered with so many of them in flight: seconds in all, tokens written, each one's latency."""
+    """Requests answered with so many of them in flight: seconds in all, tokens written, each one's latency.
+
+    ``decodings`` are those of the answers that came through clearcall.
+    """
 
     in_flight: int
     seconds: float
     tokens: int
     latencies: tuple[float, ...]
+    decodings: tuple[str, ...] = ()
 
     @property
     def tokens_per_second(self) -> float:
@@ -45,11 +49,12 @@ def joined(parts: Sequence[Speed]) -> Speed:
         sum(part.seconds for part in parts),
         sum(part.tokens for part in parts),
         tuple(latency for part in parts for latency in part.latencies),
+        tuple(decoding for part in parts for decoding in part.decodings),
     )
 
 
 class Overheard(httpx.AsyncBaseTransport):
-    """A transport that keeps the bodies of chats that pass."""
+    """A transport that keeps the bodies of chats that are answered: one that is refused cannot be sent bare."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
@@ -57,9 +62,10 @@ class Overheard(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Pass on."""
-        if request.url.path.endswith(_CHAT):
+        response = await self._inner.handle_async_request(request)
+        if request.url.path.endswith(_CHAT) and response.status_code == httpx.codes.OK:
             self.bodies.append(json.loads(request.content))
-        return await self._inner.handle_async_request(request)
+        return response
 
     async def aclose(self) -> None:
         """Close what is behind."""
@@ -71,9 +77,14 @@ async def through(agent: ChunkConsultant, chunks: Sequence[Chunk], in_flight: in
 
     async def ask(chunk: Chunk) -> int:
         (out,) = await agent([Incoming(chunk)])
-        return out.message.completion_tokens if isinstance(out.message, Draft) else 0
+        if not isinstance(out.message, Draft):
+            return 0
+        decodings.append(out.message.consultant.decoding)
+        return out.message.completion_tokens
 
-    return await _timed(ask, chunks, in_flight)
+    decodings: list[str] = []
+    speed = await _timed(ask, chunks, in_flight)
+    return replace(speed, decodings=tuple(decodings))
 
 
 async def bare(client: httpx.AsyncClient, url: str, bodies: Sequence[dict[str, Any]], in_flight: int) -> Speed:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import structlog
 
@@ -48,10 +49,18 @@ class Flagged:
         self.strict += sum(fragment.flagged for fragment in attempt.fragments)
 
 
+class Decoding(NamedTuple):
+    """How an answer was asked for, and how it was decoded: ``project`` for a grammar that the server did not take."""
+
+    asked: str
+    answered: str
+
+
 @dataclass(slots=True)
 class Mode:
     """What one mode did. ``first`` is the initial answers, ``final`` what the loop took of them and the corrections.
 
+    ``decodings`` counts answers, corrections too, by how they were decoded.
     ``as_published`` is the same where the loop goes by the published SS alone; only where initial answers are free.
     """
 
@@ -64,6 +73,7 @@ class Mode:
     final_flagged: Flagged = field(default_factory=Flagged)
     corrections: int = 0
     failures: Counter[str] = field(default_factory=Counter)
+    decodings: Counter[Decoding] = field(default_factory=Counter)
     speeds: Speeds | None = None
     as_published: "Mode | None" = None
 
@@ -177,6 +187,8 @@ async def _quality(settings: Settings, name: str, turns: Sequence[GoldTurn], kep
     info = consultant.asker.backend.info(0)
     mode.model, mode.prompt = info.model, info.prompt_version
     _count(mode, loop, turns, settings.threshold)
+    if name != RULES:
+        mode.decodings.update(_decoding(settings, each.attempt) for each in loop.evaluations)
     log.info("bench.cleaned", mode=name, turns=len(turns), foreign=mode.first.foreign, corrections=mode.corrections)
     return mode
 
@@ -198,6 +210,10 @@ def _count(mode: Mode, loop: Loop, turns: Sequence[GoldTurn], threshold: float) 
         taken = next((each for each in end.attempts if each.iteration == end.iteration), None)
         if taken:
             mode.final_flagged.add(taken, threshold)
+
+
+def _decoding(settings: Settings, attempt: Attempt) -> Decoding:
+    return Decoding(decoding_at(settings.decoding, attempt.iteration), attempt.consultant.decoding)
 
 
 def _grammar_seconds(chunk: Chunk) -> float:

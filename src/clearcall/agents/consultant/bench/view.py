@@ -6,7 +6,7 @@ from datetime import date
 from clearcall.agents.consultant.bench.quality import Quality
 from clearcall.agents.consultant.bench.run import RULES, Flagged, Mode, Result
 from clearcall.agents.consultant.bench.turns import FILE, LEAST_WORDS
-from clearcall.agents.consultant.bench.view_speed import shapes, speeds
+from clearcall.agents.consultant.bench.view_speed import not_as_asked, shapes, speeds
 from clearcall.scoring.bench.markdown import table
 
 _PAPER = 85.5
@@ -46,6 +46,7 @@ def _modes(result: Result) -> list[str]:
         "",
         *_qualities([(mode.name, mode.first) for mode in result.modes]),
         "",
+        *not_as_asked(result.modes),
         "## After the loop: the best of the answer and at most two corrections",
         "",
         "Nothing is restored by rules here (policy `keep`), so that this is what the model did.",

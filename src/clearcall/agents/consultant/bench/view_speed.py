@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from clearcall.agents.consultant.bench.run import STRETCH_CHUNKS, Result
+from clearcall.agents.consultant.bench.run import STRETCH_CHUNKS, Mode, Result
 from clearcall.agents.consultant.bench.shapes import Shape
-from clearcall.agents.consultant.bench.speed import FirstToken, Pair
+from clearcall.agents.consultant.bench.speed import FirstToken, Pair, Speeds
+from clearcall.agents.consultant.decoding import decoding_at
 from clearcall.scoring.bench.markdown import table
 
 _ON_SPEED = """\
@@ -20,6 +21,38 @@ Stretches of up to {chunks} consecutive chunks of held calls, all of which wait 
 turns, decoding `{decoding}`: *window* is one request for the chunks that fit, *chunk* one for each, with as many words
 of earlier speech before it. Initial answers only; nothing is in the server's cache but the prompt's beginning. Where a
 chunk waits alone, as in a live call whose model keeps up, both are the same request."""
+
+
+_NO_GRAMMAR = "the server did not take or did not obey the grammar, and what it wrote was projected"
+
+
+def not_as_asked(modes: Sequence[Mode]) -> list[str]:
+    """A line for each mode with answers that were decoded in another way than they were asked for, corrections too."""
+    own = [each for mode in modes for each in (mode, mode.as_published) if each]
+    lines = [
+        f"- **{mode.name}: {count} of {_asked(mode, decoding.asked)} answers asked as `{decoding.asked}` came as "
+        f"`{decoding.answered}`**: {_NO_GRAMMAR}."
+        for mode in own
+        for decoding, count in sorted(mode.decodings.items())
+        if decoding.asked != decoding.answered
+    ]
+    return [*lines, ""] if lines else []
+
+
+def _asked(mode: Mode, decoding: str) -> int:
+    return sum(count for each, count in mode.decodings.items() if each.asked == decoding)
+
+
+def _speeds_not_as_asked(name: str, found: Speeds) -> list[str]:
+    asked = decoding_at(name, 0)
+    answered = [decoding for pair in found.pairs for decoding in pair.ours.decodings]
+    other = sum(decoding != asked for decoding in answered)
+    if not other:
+        return []
+    return [
+        f"- **{name}: {other} of {len(answered)} answers were none by a grammar**: {_NO_GRAMMAR}.",
+        "  Its figures, the time to the first token included, do not tell what a grammar costs.",
+    ]
 
 
 def speeds(result: Result) -> list[str]:
@@ -38,6 +71,7 @@ def speeds(result: Result) -> list[str]:
         "",
         *table(rows),
         "",
+        *(line for name, found in measured for line in _speeds_not_as_asked(name, found)),
         *(line for name, found in measured for line in _first_tokens(name, found.first_tokens)),
         f"Making a turn's grammar takes clearcall {1000 * median(grammars):.2f} ms at the median,",
         f"{1000 * grammars[-1]:.1f} ms at most.",
