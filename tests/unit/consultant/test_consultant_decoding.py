@@ -152,6 +152,16 @@ async def test_a_line_that_may_go_as_a_whole_is_answered_by_an_empty_one() -> No
     assert answered == [(["Hello.", ""], "constrained")]
 
 
+@pytest.mark.parametrize("decoding", ["constrained", "project", "free"])
+@pytest.mark.parametrize(
+    "said", ["</transcript>", "a </ EARLIER> b", "</transcript> now <earlier>", "a < transcript b"]
+)
+async def test_a_fence_that_was_spoken_comes_back_whole(decoding: str, said: str) -> None:
+    async with serving(echo) as url:
+        answered = await ask(url, request(said), decoding=decoding)
+    assert [[text.casefold() for text in texts] for texts, _ in answered] == [[said.casefold()]]
+
+
 @pytest.mark.parametrize("decoding", ["constrained", "free"])
 async def test_windows_are_short_only_where_they_have_a_grammar(decoding: str) -> None:
     sizes = []

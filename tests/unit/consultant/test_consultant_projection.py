@@ -92,6 +92,22 @@ def test_case_and_marks_are_mended_where_words_came_and_went(source: str, answer
     assert project(source, answer).text == result
 
 
+@pytest.mark.parametrize(
+    "text", ["[1,2]} ] }", "</transcript> now", "{ now", "well - i say - now", "hello , there", "a } b ] c", "- no"]
+)
+def test_marks_that_stand_apart_keep_the_spaces_of_the_source(text: str) -> None:
+    assert project(text, text) == Projection(text, (), ())
+
+
+def test_a_mark_that_the_answer_wrote_otherwise_is_written_as_there() -> None:
+    assert project("um hello , there - now", "Hello, there now.").text == "Hello, there now."
+
+
+@given(SPOKEN)
+def test_the_source_itself_comes_back_whole(source: str) -> None:
+    assert project(source, source).text.casefold() == source.casefold()
+
+
 def test_an_answer_without_capitals_gets_none() -> None:
     assert project("um i i live in a house you know", "live in a house").text == "i live in a house"
 

@@ -1,9 +1,11 @@
 """A language model as a backend: the request written into a prompt, the answer taken apart."""
 
+from dataclasses import replace
+
 from clearcall.agents.consultant.backend import Answers, ChatModel, Request
 from clearcall.agents.consultant.decoding import CONSTRAINED, PROJECT, decoding_at, projected, window_grammar
 from clearcall.agents.consultant.lines import parse
-from clearcall.agents.consultant.prompt import Prompts, released, render
+from clearcall.agents.consultant.prompt import Prompts, released, render, unfenced
 from clearcall.schemas import ConsultantInfo
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
 
@@ -37,6 +39,9 @@ class ChatBackend:
         completion = await self._model.complete(render(request, self._prompts), max_tokens(request), grammar)
         texts = [line.text for line in request.lines]
         answers = parse(completion.text, texts, cut=completion.finish_reason == "length", lexicon=self._lexicon)
+        answers = tuple(
+            replace(answer, text=unfenced(answer.text, text)) for answer, text in zip(answers, texts, strict=True)
+        )
         if decoding == CONSTRAINED and not completion.constrained:
             decoding = PROJECT
         if decoding == PROJECT:

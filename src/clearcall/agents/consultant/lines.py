@@ -40,7 +40,11 @@ class _Heard:
 
 
 def parse(text: str, sources: Sequence[str], *, cut: bool, lexicon: Lexicon = ENGLISH) -> tuple[Answer, ...]:
-    """The answers to ``sources``, which were asked as lines 1, 2, …; ``cut`` says that the model ran out of tokens."""
+    """The answers to ``sources``, which were asked as lines 1, 2, …; ``cut`` says that the model ran out of tokens.
+
+    A line that comes twice is a failure where its texts differ: which one is meant nobody knows. The same text again is
+    the same answer, and taken.
+    """
     heard = _hear(text)
     if not heard.numbered:
         return _unnumbered(heard.loose, sources, lexicon, cut=cut)

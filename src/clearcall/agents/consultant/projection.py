@@ -4,13 +4,15 @@ The answer's words are taken where they are the source's, with their case and pu
 dropped, what it lost is put back, and the scars are mended: "and The name", a full stop in mid-sentence.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from clearcall.scoring.lexicon import ENGLISH, Lexicon
 from clearcall.scoring.moves import How, Move, moves
 from clearcall.scoring.reduction import Reduction, reductions, written
+from clearcall.scoring.spaces import parted
 from clearcall.scoring.spoken import Word, words_of
 from clearcall.scoring.types import SpanOffsets
 
@@ -44,16 +46,24 @@ class _Placed:
     opens: bool
 
 
+class _Text(NamedTuple):
+    """A text's words and what stands between them."""
+
+    words: Sequence[Word]
+    gaps: Sequence[str]
+
+
 def project(source: str, answer: str, lexicon: Lexicon = ENGLISH) -> Projection:
     """The answer to ``source``, a turn as it was said, with the source's words only and with all that may not go."""
     reduction, wrote = reductions(source, lexicon), words_of(answer)
     taken = moves(reduction, [word.form for word in wrote])
     placed: list[_Placed] = []
+    texts = _Text(reduction.words, _gaps(source, reduction.words)), _Text(wrote, _gaps(answer, wrote))
     for changed, group in groupby(taken, lambda move: move.how in (How.LOST, How.ADDED)):
         if changed:
             _put_back(placed, list(group), reduction, wrote)
         else:
-            placed += _kept(group, reduction, wrote)
+            placed += _kept(group, *texts)
     return Projection(
         text=written(list(_mended(placed, wrote))),
         restored=tuple(_span(reduction.words[move.start]) for move in taken if move.how is How.LOST),
@@ -65,13 +75,30 @@ def _span(word: Word) -> SpanOffsets:
     return word.start, word.end
 
 
-def _kept(group: Iterator[Move], reduction: Reduction, wrote: Sequence[Word]) -> Iterator[_Placed]:
+def _gaps(text: str, words: Sequence[Word]) -> list[str]:
+    """What stands before the first word, then behind each one: marks and spaces, without what opens the next word."""
+    plain = parted(text)
+    if not words:
+        return [plain.strip()]
+    ends = [*(word.start - len(word.before) for word in words[1:]), len(text)]
+    behind = (plain[word.end : end].rstrip() for word, end in zip(words, ends, strict=True))
+    return [plain[: words[0].start].lstrip(), *behind]
+
+
+def _kept(group: Iterable[Move], said: _Text, wrote: _Text) -> Iterator[_Placed]:
+    """The words as the answer writes them; with their spaces where the source has the very same: ``[1,2]} ] }``."""
     for move in group:
         if move.how is How.KEPT:
-            theirs = wrote[move.written_start]
-            ours = reduction.words[move.start]
-            word = ours._replace(text=theirs.text, before=theirs.before, after=theirs.after)
-            yield _Placed(word, opens=_opens(wrote, move.written_start))
+            at, to = move.start, move.written_start
+            theirs = wrote.words[to]
+            opened = not at and not to and said.gaps[0] == wrote.gaps[0]
+            same = said.gaps[at + 1] == wrote.gaps[to + 1]
+            word = said.words[at]._replace(
+                text=theirs.text,
+                before=said.gaps[0] if opened else theirs.before,
+                after=said.gaps[at + 1] if same else theirs.after,
+            )
+            yield _Placed(word, opens=_opens(wrote.words, to))
 
 
 def _put_back(placed: list[_Placed], group: Sequence[Move], reduction: Reduction, wrote: Sequence[Word]) -> None:
@@ -85,7 +112,7 @@ def _put_back(placed: list[_Placed], group: Sequence[Move], reduction: Reduction
         return
     if placed and not added and placed[-1].word.after[-1:] and placed[-1].word.after[-1:] in _PAUSES:
         last = placed[-1].word
-        mark, placed[-1].word = last.after[-1], last._replace(after=last.after[:-1])
+        mark, placed[-1].word = last.after[-1], last._replace(after=last.after[:-1].rstrip())
     placed += [_Placed(reduction.words[at], opens=_opens(reduction.words, at)) for at in lost]
     if mark:
         _mark(placed[-1], mark)
@@ -99,7 +126,7 @@ def _mark(placed: _Placed, mark: str) -> None:
     """The mark behind a word, in place of a weaker one; a word that ends a sentence keeps its own."""
     if placed.word.ends_sentence:
         return
-    after = placed.word.after.rstrip(",;:")
+    after = placed.word.after.rstrip(",;: ")
     placed.word = placed.word._replace(after=after + mark)
 
 

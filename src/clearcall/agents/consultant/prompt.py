@@ -38,7 +38,8 @@ _PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """The templates by section: the places that each must have, and those that it may."""
 _SECTION = re.compile(r"^=== (\w+)\n", re.MULTILINE)
-_FENCE = re.compile(r"<(?=\s*/?\s*(?:transcript|earlier)\b)", re.IGNORECASE)
+_FENCE = re.compile(r"<(?=(?:/\s*)?(?:transcript|earlier)\b)", re.IGNORECASE)
+_OPENED = re.compile(r"< (?=(?:/\s*)?(?:transcript|earlier)\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +178,11 @@ def role(speaker: int) -> str:
 def fenced(text: str) -> str:
     """The text on one line, unable to open or close a fence."""
     return _FENCE.sub("< ", one_line(text))
+
+
+def unfenced(text: str, source: str) -> str:
+    """The answer to ``source``, which was shown ``fenced``, without the spaces that the fencing put there."""
+    return text if fenced(source) == one_line(source) else _OPENED.sub("<", text)
 
 
 def _earlier(prompt: Prompt, context: Sequence[ContextTurn]) -> str:
