@@ -25,6 +25,21 @@ _MOST_LINKS = 6
 _MOST_LINK_CHARS = 400
 
 
+REASONS = (
+    "failed",
+    "no_row",
+    "not_json",
+    "not_recorded",
+    "not_text",
+    "oversize",
+    "rows_refused",
+    "tombstone",
+    "unknown_schema",
+    "wrong_shape",
+)
+"""All that our own stages give."""
+
+
 def dead_letter(
     record: Record,
     *,

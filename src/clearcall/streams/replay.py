@@ -168,7 +168,6 @@ async def _sending(
         yield nothing
         return
     producer = AIOKafkaProducer(**client_arguments(settings), acks="all")
-    await producer.start()
     source = random.Random()  # noqa: S311 - jitter and trace ids, no secrets
 
     async def produce(topic: str, key: bytes, value: bytes, headers: list[tuple[str, bytes]]) -> Awaitable[Any]:
@@ -181,6 +180,7 @@ async def _sending(
         await sender.send([sender.encode(each) for each in outgoing])
 
     try:
+        await producer.start()
         yield send
     finally:
         await producer.stop()

@@ -57,8 +57,8 @@ async def resend(settings: Settings, letters: Sequence[DeadLetter]) -> Resent:
     if not whole:
         return Resent((), truncated)
     producer = AIOKafkaProducer(**client_arguments(settings), acks="all")
-    await producer.start()
     try:
+        await producer.start()
         acks = [await _send(producer, letter) for letter in whole.values()]
         await asyncio.gather(*acks)
     finally:

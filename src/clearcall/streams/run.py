@@ -101,8 +101,8 @@ async def _ends(settings: Settings) -> AsyncIterator[AIOKafkaConsumer]:
     """A reader of the topics on which a chunk can end, from their beginning, in no group."""
     topics = (Topic.CLEANED, Topic.DEAD_LETTERS, *((Topic.EVALUATIONS,) if Team.of(settings).shadows else ()))
     consumer = AIOKafkaConsumer(**client_arguments(settings), auto_offset_reset="earliest")
-    await consumer.start()
     try:
+        await consumer.start()
         consumer.assign(
             [
                 TopicPartition(settings.topic_prefix + topic, partition)
@@ -119,8 +119,8 @@ async def _feed(settings: Settings, chunks: Sequence[RawChunk], progress: Progre
     """Send all chunks in order, a group at a time, noting the place of each."""
     topic = settings.topic_prefix + Topic.CHUNKS
     producer = AIOKafkaProducer(**client_arguments(settings), acks="all", max_request_size=_REQUEST_BYTES)
-    await producer.start()
     try:
+        await producer.start()
         for first in range(0, len(chunks), _FEED_GROUP):
             group = chunks[first : first + _FEED_GROUP]
             sends = [await _send(producer, topic, chunk) for chunk in group]

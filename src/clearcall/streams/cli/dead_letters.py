@@ -56,7 +56,10 @@ def list_letters(
     Example: [bold]clearcall dead-letters list --db chdb://./out/db[/]
     """
     settings = settings_of(ctx, db=db, kafka=kafka)
-    letters = _read(settings, home, _filter((), stage, reason, topic), limit)
+    wanted = _filter((), stage, reason, topic)
+    letters = _read(settings, home, wanted, limit)
+    if not letters:
+        _refuse_unheard_of(settings, wanted)
     if as_json:
         for letter in letters:
             typer.echo(orjson.dumps(letter.model_dump(mode="python")).decode())
@@ -117,6 +120,8 @@ def replay(
     wanted = _filter(tuple(ids or ()), stage, reason, topic)
     _refuse_all(wanted, everything=everything)
     letters = _read(settings, home, wanted, limit)
+    if not letters:
+        _refuse_unheard_of(settings, wanted)
     if dry_run:
         for letter in letters:
             what = "cannot be sent, truncated" if letter.truncated else f"would go to {letter.topic}"
@@ -160,11 +165,14 @@ def drop(
 
     wanted = _filter(tuple(ids or ()), stage, reason, topic)
     _refuse_all(wanted, everything=everything)
-    with opened(settings_of(ctx, db=db)) as database:
+    settings = settings_of(ctx, db=db)
+    with opened(settings) as database:
         number = count_letters(database, wanted)
         named = stored_letters(database, wanted, number) if wanted.ids else []
         if number and not dry_run:
             drop_letters(database, wanted)
+    if not number:
+        _refuse_unheard_of(settings, wanted)
     if not number and not wanted.ids:
         console().print(_NO_MATCH)
         return
@@ -177,6 +185,22 @@ def _refuse_unknown(wanted: "LetterFilter", found: "list[DeadLetter]") -> None:
     known = {letter.message_id for letter in found}
     if missing := [letter_id for letter_id in wanted.ids if letter_id not in known]:
         raise Stop(f"there is no dead letter {', '.join(missing)}", "clearcall dead-letters list")
+
+
+def _refuse_unheard_of(settings: "Settings", wanted: "LetterFilter") -> None:
+    """What matches nothing may be misspelt. Asked only then: stages and reasons of before may have letters, too."""
+    from clearcall.schemas import Topic  # noqa: PLC0415 - heavy, and only here
+    from clearcall.streams.dead_letter import REASONS  # noqa: PLC0415 - as above
+    from clearcall.streams.stages import stages_of  # noqa: PLC0415 - as above
+
+    asked = {
+        "stage": (wanted.stage, tuple(stages_of(settings))),
+        "reason": (wanted.reason, REASONS),
+        "topic": (wanted.topic, tuple(settings.topic_prefix + topic for topic in Topic)),
+    }
+    for what, (given, known) in asked.items():
+        if given is not None and given not in known:
+            raise Stop(f"{_NO_MATCH}, and there is no {what} {given}", f"give one of {', '.join(known)}", USAGE)
 
 
 def _refuse_all(wanted: "LetterFilter", *, everything: bool) -> None:

@@ -55,6 +55,9 @@ def explain(error: Exception) -> Stop:
 def _away(error: Exception) -> Stop | None:
     """What Kafka and the database raise, told by module: importing them takes long, and they may not be installed."""
     module = type(error).__module__
+    if module.startswith("aiokafka") and type(error).__name__ == "UnknownTopicOrPartitionError":
+        named = ", ".join(map(str, error.args))
+        return Stop(f"topics are missing{named and f': {named}'}", "clearcall topics create")
     if module.startswith("aiokafka") and "Connection" in type(error).__name__:
         what, flag = f"Kafka does not answer: {error}", "--kafka or CLEARCALL_KAFKA"
     elif module.startswith("clearcall.infra.clickhouse"):

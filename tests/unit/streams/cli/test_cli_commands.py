@@ -1,5 +1,6 @@
 """The command line in this process: what it prints, and with which exit code it ends."""
 
+import gc
 import json
 import logging
 import os
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 import typer
+from aiokafka.errors import UnknownTopicOrPartitionError
 from typer.testing import CliRunner, Result
 
 from clearcall import __version__
@@ -17,7 +19,9 @@ from clearcall.schemas import Topic
 from clearcall.streams import topics as kafka_topics
 from clearcall.streams import worker as workers
 from clearcall.streams.cli import app
+from clearcall.streams.cli import dead_letters as dead_letter_commands
 from clearcall.streams.cli import explain as explain_commands
+from clearcall.streams.cli.errors import explain
 from clearcall.streams.topics import TopicState
 
 FAITHFUL = ("um it costs one forty today", "It costs one forty today.")
@@ -230,6 +234,53 @@ def test_a_prompt_that_does_not_exist_is_an_error_that_names_those_that_do() -> 
     result = run("prompt", "show", "../secret")
     assert result.exit_code == 2
     assert "clean-1, correct-1" in result.stderr
+
+
+def test_a_missing_topic_is_named_with_the_command_that_makes_it() -> None:
+    stop = explain(UnknownTopicOrPartitionError("transcripts.dead-letters"))
+    assert (stop.what, stop.todo) == ("topics are missing: transcripts.dead-letters", "clearcall topics create")
+    assert explain(UnknownTopicOrPartitionError()).what == "topics are missing"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("dead-letters", "list", "--from", "kafka"),
+        ("replay",),
+    ],
+)
+def test_a_reader_of_a_topic_closes_what_it_opened_where_kafka_does_not_answer(
+    arguments: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    result = run(*arguments, "--kafka", "127.0.0.1:9")
+    gc.collect()  # a client that was left open complains as it goes
+    assert (result.exit_code, "Kafka does not answer" in result.stderr) == (1, True)
+    assert "Unclosed" not in caplog.text + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("flag", "given", "known"),
+    [
+        ("--stage", "evaluatr", "consultant, evaluator, sink"),
+        ("--reason", "tomstone", "tombstone"),
+        ("--topic", "chunks", "transcripts.chunks"),
+    ],
+)
+@pytest.mark.parametrize("command", ["list", "replay"])
+def test_a_filter_that_matches_nothing_and_names_nothing_is_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, command: str, flag: str, given: str, known: str
+) -> None:
+    monkeypatch.setattr(dead_letter_commands, "_read", lambda *_: [])
+    result = run("dead-letters", command, flag, given)
+    assert result.exit_code == 2
+    assert f"there is no {flag[2:]} {given}" in result.stderr
+    assert known in result.stderr
+
+
+def test_a_filter_of_a_known_name_may_match_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dead_letter_commands, "_read", lambda *_: [])
+    result = run("dead-letters", "list", "--stage", "sink", "--reason", "failed", "--topic", "transcripts.drafts")
+    assert (result.exit_code, result.stdout) == (0, "no dead letters\n")
 
 
 def test_a_kafka_that_does_not_answer_is_two_lines() -> None:
