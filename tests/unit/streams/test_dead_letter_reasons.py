@@ -15,7 +15,7 @@ def raised() -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _REFUSALS:
                 assert isinstance(node.args[0], ast.Constant)
-                yield node.args[0].value
+                yield str(node.args[0].value)
 
 
 def test_every_reason_that_a_stage_gives_is_listed() -> None:
