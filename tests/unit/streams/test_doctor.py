@@ -1,5 +1,6 @@
 """What the doctor finds."""
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from clearcall.infra import clickhouse
 from clearcall.infra.settings import Settings, load
 from clearcall.schemas import Topic
 from clearcall.streams import doctor
-from clearcall.streams.doctor import State, examine
+from clearcall.streams.doctor import Finding, State, examine
 from clearcall.streams.doctor.database import check_database
 from clearcall.streams.doctor.evaluator_agent import check_evaluator_agent
 from clearcall.streams.doctor.kafka import check_kafka, judge_topics
@@ -62,6 +63,38 @@ async def test_a_database_that_is_away_is_one_finding() -> None:
     assert "does not answer" in finding.what
 
 
+async def test_a_server_that_accepts_and_stays_silent_is_told_so_whichever_it_is() -> None:
+    held = []
+    async with await asyncio.start_server(lambda *streams: held.append(streams), "127.0.0.1", 0) as server:
+        home = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        settings = Settings(db=f"http://{home}/clearcall", kafka=home, connect_timeout=0.2)
+        (database,), (kafka,) = await check_database(settings), await check_kafka(settings)
+        for _, writer in held:
+            writer.close()
+    assert database.what == f"http://{home}/clearcall accepts a connection and does not answer within 0.2 s"
+    assert (database.state, kafka.state, kafka.what) == (State.FAIL, State.FAIL, f"{home} does not answer")
+
+
+async def test_findings_are_told_as_each_check_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = asyncio.Event()
+
+    async def slow(_settings: Settings) -> list[Finding]:
+        await told.wait()
+        return [Finding("slow", State.OK, "")]
+
+    async def quick(_settings: Settings) -> list[Finding]:
+        return [Finding("quick", State.OK, "")]
+
+    def seen(findings: list[Finding]) -> None:
+        order.extend(finding.part for finding in findings)
+        told.set()
+
+    order: list[str] = []
+    monkeypatch.setattr(doctor, "_CHECKS", {"slow": slow, "quick": quick})
+    assert [finding.part for finding in await examine(Settings(), seen)] == ["slow", "quick"]
+    assert order == ["quick", "slow"]
+
+
 async def test_an_address_that_cannot_be_read_is_one_finding() -> None:
     (finding,) = await check_database(Settings(db="http://me:hunter2@host/x"))
     assert (finding.state, finding.todo) == (State.FAIL, "correct CLEARCALL_DB or --db")
@@ -91,7 +124,7 @@ async def test_pending_migrations_are_a_failure(monkeypatch: pytest.MonkeyPatch,
         def close(self) -> None: ...
 
     applied = clickhouse.State(1, "tables", 1.0)
-    monkeypatch.setattr(clickhouse, "connect", lambda _settings: Database())
+    monkeypatch.setattr(clickhouse, "connect", lambda _settings, _seconds: Database())
     second = clickhouse.State(2, "views", None if pending else 2.0)
     monkeypatch.setattr(clickhouse, "status", lambda _database: (applied, second))
     answers, migrations = await check_database(Settings())

@@ -131,8 +131,10 @@ def _authority_problem(address: Server | Embedded, settings: Settings) -> str | 
     return None
 
 
-def connect(settings: Settings) -> Database:
+def connect(settings: Settings, answer_seconds: float = _ANSWER_SECONDS) -> Database:
     """Open the database of ``settings.db``; the embedded engine's folder is created.
+
+    A server is waited for ``answer_seconds`` at each request.
 
     Raises:
         ValueError, MissingExtra: as ``check``.
@@ -141,7 +143,7 @@ def connect(settings: Settings) -> Database:
     address = _usable(settings)
     # The driver logs what it also raises, with rows in it.
     logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL)
-    client = _open_folder(address) if isinstance(address, Embedded) else _open_server(address, settings)
+    client = _open_folder(address) if isinstance(address, Embedded) else _open_server(address, settings, answer_seconds)
     client.database = address.database  # set late: the handshake fails where the database is still to be created
     return Database(client, address)
 
@@ -158,7 +160,7 @@ def _open_folder(address: Embedded) -> "Client":
         return clickhouse_connect.get_client(interface="chdb", path=str(address.path))
 
 
-def _open_server(address: Server, settings: Settings) -> "Client":
+def _open_server(address: Server, settings: Settings, answer_seconds: float) -> "Client":
     import clickhouse_connect  # noqa: PLC0415 - an extra
 
     if (problem := _authority_problem(address, settings)) is not None:
@@ -171,7 +173,7 @@ def _open_server(address: Server, settings: Settings) -> "Client":
             username=settings.db_user,
             password=settings.db_password.get_secret_value(),
             connect_timeout=max(1, round(settings.connect_timeout)),
-            send_receive_timeout=_ANSWER_SECONDS,
+            send_receive_timeout=max(1, round(answer_seconds)),
             ca_cert=str(settings.db_ca_file) if settings.db_ca_file else None,
             autogenerate_session_id=False,  # no temporary tables: without a session requests need no one's turn
             client_name="clearcall",

@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
@@ -12,7 +12,13 @@ from rich.table import Table
 from clearcall.streams.cli.errors import FAILED
 from clearcall.streams.cli.options import ConsultantFlag, DbFlag, KafkaFlag, ModelFlag, UrlFlag, console, settings_of
 
+if TYPE_CHECKING:
+    from clearcall.streams.doctor import Finding
+
 app = typer.Typer()
+
+_PART_WIDTH = 15
+"""Of "evaluator agent"; a consultant's name may make it more."""
 
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
@@ -39,16 +45,25 @@ def doctor(
     )
     from clearcall.streams.doctor import State, examine  # noqa: PLC0415 - loads the database client
 
-    findings = asyncio.run(examine(settings))
     if as_json:
+        findings = asyncio.run(examine(settings))
         typer.echo(orjson.dumps([asdict(finding) for finding in findings], option=orjson.OPT_INDENT_2).decode())
     else:
-        table = Table.grid(padding=(0, 2))
-        for finding in findings:
-            state = f"[{_STYLES[finding.state]}]{finding.state}[/]"
-            table.add_row(state, finding.part, escape(finding.what))
-            if finding.todo:
-                table.add_row("", "", f"[bold]do:[/] {escape(finding.todo)}")
-        console().print(table)
+        findings = asyncio.run(examine(settings, _show))
     if any(finding.state is State.FAIL for finding in findings):
         raise typer.Exit(FAILED)
+
+
+def _show(findings: "list[Finding]") -> None:
+    """What one check found, as soon as it is known."""
+    if not findings:
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(min_width=len("fail"))
+    table.add_column(min_width=_PART_WIDTH)
+    for finding in findings:
+        state = f"[{_STYLES[finding.state]}]{finding.state}[/]"
+        table.add_row(state, finding.part, escape(finding.what))
+        if finding.todo:
+            table.add_row("", "", f"[bold]do:[/] {escape(finding.todo)}")
+    console().print(table)

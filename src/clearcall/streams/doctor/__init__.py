@@ -20,9 +20,18 @@ _CHECKS: dict[str, Callable[[Settings], Awaitable[list[Finding]]]] = {
 }
 
 
-async def examine(settings: Settings) -> list[Finding]:
-    """All findings, in the order of the checks, which run side by side and never raise."""
-    found = await asyncio.gather(*(_guarded(name, check, settings) for name, check in _CHECKS.items()))
+async def examine(settings: Settings, seen: Callable[[list[Finding]], None] = lambda _: None) -> list[Finding]:
+    """All findings, in the order of the checks, which run side by side and never raise.
+
+    ``seen`` is given those of each check as it ends.
+    """
+
+    async def one(name: str, check: Callable[[Settings], Awaitable[list[Finding]]]) -> list[Finding]:
+        found = await _guarded(name, check, settings)
+        seen(found)
+        return found
+
+    found = await asyncio.gather(*(one(name, check) for name, check in _CHECKS.items()))
     return [finding for findings in found for finding in findings]
 
 

@@ -20,17 +20,35 @@ async def check_database(settings: Settings) -> list[Finding]:
     if isinstance(address, clickhouse.Embedded) and not address.path.is_dir():
         todo = "nothing: the first worker or run makes it"
         return [Finding("ClickHouse", State.WARN, f"{address} is not there yet", todo)]
+    if isinstance(address, clickhouse.Server) and not await _answers(address, settings.connect_timeout):
+        what = f"{address} accepts a connection and does not answer within {settings.connect_timeout:g} s"
+        return [Finding("ClickHouse", State.FAIL, what, "look at the server's log, or correct CLEARCALL_DB or --db")]
+    return await asyncio.to_thread(_look, settings)
+
+
+async def _answers(address: clickhouse.Server, seconds: float) -> bool:
+    """``False`` only where it takes a connection and stays silent, which the driver would wait out several times."""
     try:
-        async with asyncio.timeout(settings.connect_timeout * 2):
-            return await asyncio.to_thread(_look, settings)
+        async with asyncio.timeout(seconds):
+            reader, writer = await asyncio.open_connection(address.host, address.port)
+    except (OSError, TimeoutError):
+        return True  # the driver's own error says more
+    try:
+        writer.write(b"GET /ping HTTP/1.0\r\n\r\n")
+        async with asyncio.timeout(seconds):
+            await reader.read(1)
     except TimeoutError:
-        what = f"{address} does not answer within {settings.connect_timeout * 2:g} s"
-        return [Finding("ClickHouse", State.FAIL, what, "start it, or correct CLEARCALL_DB or --db")]
+        return False
+    except OSError:
+        return True
+    finally:
+        writer.close()
+    return True
 
 
 def _look(settings: Settings) -> list[Finding]:
     try:
-        with closing(clickhouse.connect(settings)) as database:
+        with closing(clickhouse.connect(settings, settings.connect_timeout)) as database:
             states = clickhouse.status(database)
             home = str(database.address)
     except clickhouse.DatabaseAway as error:
