@@ -78,6 +78,13 @@ def test_report_of_one_call_as_json_is_for_programs(cli: Cli) -> None:
     assert {row["scope"] for row in everything["table3"]} == {"scored", "corpus"}
 
 
+def test_report_of_a_call_that_is_not_there_says_so_and_fails(cli: Cli) -> None:
+    store(sample())
+    done = cli("report", "--call", "nope")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "no call nope in the database" in done.stderr
+
+
 def test_report_of_a_folder_that_is_not_there_makes_none(cli: Cli, tmp_path: Path) -> None:
     done = cli("report")
     assert done.exit_code == 1

@@ -195,8 +195,8 @@ class Settings(BaseSettings):
 
     @field_validator("consultants", "tasks", mode="before")
     @classmethod
-    def _tables(cls, value: Any) -> Any:
-        return tables_of(value)
+    def _tables(cls, value: Any, info: ValidationInfo) -> Any:
+        return tables_of(value, str(info.field_name))
 
     @field_validator("urls", "evaluator_agent_urls")
     @classmethod
@@ -224,6 +224,12 @@ class Settings(BaseSettings):
     def _an_engine_has_a_model(self) -> Self:
         if self.consultant == "vllm" and not self.model:
             raise ValueError("consultant vllm needs a model: a name on the hub, or a folder")
+        return self
+
+    @model_validator(mode="after")
+    def _recorded_answers_have_a_recording(self) -> Self:
+        if self.consultant == "recorded" and self.recording is None:
+            raise ValueError("consultant recorded needs a recording: a file that `clearcall record` writes")
         return self
 
     @model_validator(mode="after")

@@ -53,7 +53,7 @@ class ConsultantTable(_Table):
 
     @model_validator(mode="after")
     def _fits(self) -> "ConsultantTable":
-        _refuse_unknown(self.given, _CONSULTANT_KEYS)
+        _refuse_unknown(self.given, _CONSULTANT_KEYS | type(self).model_fields.keys())
         if self.shadow and self.share is not None:
             raise ValueError("a shadow answers beside the others and has no share")
         return self
@@ -88,7 +88,7 @@ class TaskTable(_Table):
 
     @model_validator(mode="after")
     def _fits(self) -> "TaskTable":
-        _refuse_unknown(self.given, _TASK_KEYS)
+        _refuse_unknown(self.given, _TASK_KEYS | type(self).model_fields.keys())
         return self
 
 
@@ -97,18 +97,19 @@ def _refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
         raise ValueError(f"{', '.join(unknown)} cannot be set here; what can is {', '.join(sorted(known))}")
 
 
-def tables_of(value: Any) -> Any:
-    """Tables as the environment has them: JSON.
+def tables_of(value: Any, name: str) -> Any:
+    """The tables ``name`` of a file, or as the environment has them: JSON.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is none, or one table where there may be several.
     """
-    if not isinstance(value, str):
-        return value
     try:
-        return orjson.loads(value) if value.strip() else ()
+        found = orjson.loads(value.strip() or "[]") if isinstance(value, str) else value
     except orjson.JSONDecodeError as error:
         raise ValueError("should be JSON, a list of objects; in a file they are tables") from error
+    if not isinstance(found, list | tuple):
+        raise ValueError(f"there may be several: write [[{name}]] in a file, a list of objects in the environment")  # noqa: TRY004 - pydantic shows ValueErrors
+    return found
 
 
 def check(consultants: Sequence[ConsultantTable], tasks: Sequence[TaskTable]) -> None:

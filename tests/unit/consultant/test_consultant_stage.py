@@ -213,7 +213,7 @@ def test_a_recording_does_no_later_task_and_says_so(tmp_path: Any) -> None:
 
 
 def test_a_prompt_that_does_not_exist_is_named_with_those_that_do() -> None:
-    with pytest.raises(ValueError, match="there is no prompt clean-99, but clean-1, "):
+    with pytest.raises(ValueError, match="the prompt clean-99 does not exist; there are clean-1, "):
         build(Settings(consultants=[{"name": "a", "share": 0.1, "prompt": "clean-99"}]))
 
 

@@ -127,7 +127,8 @@ def test_they_are_shown_without_passwords_and_keys(tmp_path: Path) -> None:
         ([{"name": "a", "share": 2}], "consultants[0].share: input should be less than or equal to 1"),
         ([{"name": "A b"}], "consultants[0].name: string should match pattern"),
         ([{"share": 0.1}], "consultants[0].name: field required"),
-        ([{"name": "a", "kafka": "x:1"}], "consultants[0]: kafka cannot be set here; what can is consultant,"),
+        ([{"name": "a", "kafka": "x:1"}], "consultants[0]: kafka cannot be set here; what can is api_key_file,"),
+        ([{"name": "a", "consultant": "recorded"}], "[[consultants]] a: consultant recorded needs a recording"),
         ([{"name": "a", "threshold": 300}], "[[consultants]] a: threshold: input should be less than or equal to 100"),
         ([{"name": "a", "consultant": "magic"}], "[[consultants]] a: consultant: input should be 'openai'"),
         ([{"name": "a", "api_key_file": "/nowhere/key"}], "[[consultants]] a: cannot read /nowhere/key"),
@@ -150,6 +151,28 @@ def test_consultants_that_do_not_fit_are_refused(consultants: list[dict[str, Any
 )
 def test_tasks_that_do_not_fit_are_refused(tasks: list[dict[str, Any]], said: str) -> None:
     assert problem(consultants=[{"name": "next", "shadow": True}], tasks=tasks).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({"consultants": [{"name": "a", "kafka": "x:1"}]}, {"name", "share", "shadow", "api_key_file", "urls"}),
+        ({"tasks": [{"name": "a", "model": "m"}]}, {"name", "consultant", "prompt"}),
+    ],
+)
+def test_what_can_be_set_in_a_table_is_told_whole(settings: dict[str, Any], names: set[str]) -> None:
+    told = problem(**settings).partition("what can is ")[2].partition(", from")[0]
+    assert names <= set(told.split(", "))
+
+
+@pytest.mark.parametrize("name", ["consultants", "tasks"])
+@pytest.mark.parametrize("value", [{"name": "a"}, '{"name": "a"}', 3, "3"])
+def test_one_table_where_there_may_be_several_is_refused_with_how_to_write_it(name: str, value: Any) -> None:
+    assert f"write [[{name}]] in a file" in problem(**{name: value})
+
+
+def test_recorded_answers_need_a_recording() -> None:
+    assert "consultant recorded needs a recording" in problem(consultant="recorded")
 
 
 def test_a_secret_in_a_table_is_refused_without_being_shown() -> None:

@@ -224,10 +224,14 @@ async def test_the_key_is_sent_and_never_shown(monkeypatch: pytest.MonkeyPatch) 
 async def test_rules_and_recordings_need_no_server(tmp_path: Path) -> None:
     (rules,) = await check_consultant(Settings(consultant="rules"))
     assert rules.state is State.OK
-    (unset,) = await check_consultant(Settings(consultant="recorded"))
     (absent,) = await check_consultant(Settings(consultant="recorded", recording=tmp_path / "none"))
-    assert (unset.state, absent.state) == (State.FAIL, State.FAIL)
     (tmp_path / "answers").touch()
+    (none,) = await check_consultant(Settings(consultant="recorded", recording=tmp_path / "answers"))
+    assert (absent.state, none.state) == (State.FAIL, State.FAIL)
+    (tmp_path / "answers").write_text(
+        '{"model": "m", "server": "s", "quantisation": "q", "settings": {}, "decoding": "free", "prompt_versions": [],'
+        ' "recorded_at": "2026", "clearcall_version": "0"}\n'
+    )
     (there,) = await check_consultant(Settings(consultant="recorded", recording=tmp_path / "answers"))
     assert there.state is State.OK
 
@@ -278,4 +282,4 @@ async def test_a_prompt_that_does_not_exist_is_found_whatever_task_it_is_of() ->
     tasks = [{"name": "one"}, {"name": "two", "prompt": "format-numbers-99"}]
     *_, found = await check_team(load(consultant="rules", tasks=tasks))
     assert (found.part, found.state) == ("prompt", State.FAIL)
-    assert found.what.startswith("there is no prompt format-numbers-99, but clean-1, ")
+    assert found.what.startswith("the prompt format-numbers-99 does not exist; there are clean-1, ")

@@ -22,6 +22,9 @@ CLEAN = "clean-1"
 CORRECT = "correct-2"
 FORMAT_NUMBERS = "format-numbers-1"
 
+_CORRECTS = "correct-"
+"""How the versions begin that only correct."""
+
 SHOWN_FINDINGS = 8
 """Most findings told to the model about one answer; more do not help a small one."""
 
@@ -60,6 +63,11 @@ Prompts = Callable[[int], Prompt]
 def versions() -> list[str]:
     """Every prompt version that there is, in order of its name."""
     return sorted(file.name.removesuffix(".txt") for file in _FOLDER.iterdir() if file.name.endswith(".txt"))
+
+
+def first_versions() -> list[str]:
+    """The prompt versions that ask for a first answer, in order."""
+    return [version for version in versions() if not version.startswith(_CORRECTS)]
 
 
 def text_of(version: str) -> str:
@@ -137,17 +145,19 @@ def prompts_of(first: str) -> Prompts:
     A prompt that knows findings corrects by itself; others are corrected with this release's.
 
     Raises:
-        ValueError: there is no such version, or the file is no prompt.
+        ValueError: there is no such version, or it is one that only corrects.
+        UnreadablePrompt: the file is no prompt.
         OSError: the file cannot be read.
     """
     if not first:
         return released
     if first.endswith(".txt"):
         prompt = read_prompt(Path(first).stem, Path(first).read_text("utf-8"))
-    elif first in versions():
+    elif first in first_versions():
         prompt = load(first)
     else:
-        raise ValueError(f"there is no prompt {first}, but {', '.join(versions())}, or a file that ends with .txt")
+        what = "is for corrections, not for first answers" if first in versions() else "does not exist"
+        raise ValueError(f"the prompt {first} {what}; there are {', '.join(first_versions())}, and files *.txt")
     corrections = prompt if prompt.findings.template else load(CORRECT)
     return lambda iteration: corrections if iteration else prompt
 

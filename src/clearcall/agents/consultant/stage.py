@@ -28,6 +28,15 @@ def build(settings: Settings, shadow: str = "") -> "Consultant | Members":
     return build_alone(settings) if team.alone else Members(team, shadow, dict(_consultants(team, shadow)))
 
 
+def places(team: Team, shadow: str = "") -> Iterator[Place]:
+    """Who is asked in a stage, at which tasks: those who deliver, or a shadow."""
+    for step, task in enumerate(team.tasks):
+        delivered = (task.consultant,) if task and task.consultant else team.delivered
+        shadowed = (shadow,) if team.is_shadowed(shadow, step) else ()
+        for name in shadowed if shadow else delivered:
+            yield name, step
+
+
 class Members:
     """A stage of several: ``consultants`` by name and step. A message that is not this stage's leads to nothing."""
 
@@ -69,11 +78,8 @@ class Members:
 def _consultants(team: Team, shadow: str) -> Iterator[tuple[Place, Consultant]]:
     """Each consultant of a stage at each of its tasks; the model is one for all of them."""
     models: dict[str, ChatModel] = {}
-    for step, task in enumerate(team.tasks):
-        delivered = (task.consultant,) if task and task.consultant else team.delivered
-        shadowed = (shadow,) if team.is_shadowed(shadow, step) else ()
-        for name in shadowed if shadow else delivered:
-            yield (name, step), _consultant(team, name, step, models)
+    for name, step in places(team, shadow):
+        yield (name, step), _consultant(team, name, step, models)
 
 
 def _consultant(team: Team, name: str, step: int, models: dict[str, ChatModel]) -> Consultant:

@@ -37,6 +37,7 @@ def record(
     Example:
     [bold]clearcall record out/recording.jsonl --url http://127.0.0.1:8001/v1 --model qwen1.5b --quantisation bf16[/]
     """
+    from clearcall.agents.consultant.preflight import require_ready  # noqa: PLC0415 - with the command
     from clearcall.agents.consultant.record import record as make  # noqa: PLC0415 - with the command
     from clearcall.agents.consultant.recording import UnreadableRecording  # noqa: PLC0415 - as above
     from clearcall.agents.protocol import Unavailable  # noqa: PLC0415 - as above
@@ -45,6 +46,7 @@ def record(
     from clearcall.streams.cli.errors import USAGE, Stop  # noqa: PLC0415 - as above
 
     settings = settings_of(ctx, consultant="openai", urls=url or None, model=model)
+    require_ready(settings)
     configure(settings)
     try:
         calls = _samples() if file is None else _read(file)

@@ -23,10 +23,13 @@ def report(
 ) -> None:
     """Rates, similarities and the worst fragments, by the paper's names.
 
+    Exit codes: 0 done, 1 failed or no such --call, 2 used wrongly.
+
     Example: [bold]clearcall report --db chdb://./out/db --worst 10[/]
     """
     from clearcall.infra.clickhouse import report as reading  # noqa: PLC0415 - heavy, and only here
     from clearcall.streams.cli.database import opened  # noqa: PLC0415 - as above
+    from clearcall.streams.cli.errors import Stop  # noqa: PLC0415 - as above
     from clearcall.streams.cli.report_view import (  # noqa: PLC0415 - as above
         render_matrix,
         render_statuses,
@@ -36,6 +39,8 @@ def report(
 
     with opened(settings_of(ctx, db=db)) as database:
         summary, tables = reading.summary_and_tables(database, call, worst)
+    if call is not None and not summary.chunks and not summary.fragments:
+        raise Stop(f"no call {call} in the database", "clearcall report without --call says how many there are")
     if as_json:
         found = {"summary": asdict(summary), **tables}
         typer.echo(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())

@@ -30,7 +30,7 @@ def render_summary(console: Console, summary: Summary) -> None:
     _table(
         console,
         "Similarity (SS, Algorithm 1) of the whole corpus",
-        ("consultant", "after iteration", "mean", "std", "min", "quartiles", "max"),
+        ("consultant", "after iteration", "mean SS (Algorithm 1)", "std", "min", "quartiles", "max"),
         [_similarity(each) for each in summary.similarities if each.measure == "ss_paper" and each.scope == "corpus"],
     )
     render_worst(console, summary)
@@ -49,7 +49,10 @@ def render_matrix(console: Console, summary: Summary) -> None:
     """Every consultant at every task, where there are several to compare."""
     if not summary.is_of_several:
         return
-    header = ("task", "consultant", "chunks", "fragments", "flagged at 0", "at 1", "at 2", "mean SS", "p50", "tokens")
+    header = (
+        *("task", "consultant", "chunks", "fragments"),
+        *("flagged at 0", "at 1", "at 2", "mean SS by the mode, at the end", "p50", "tokens"),
+    )
     rows = [
         (
             each.task or "-",
@@ -81,12 +84,12 @@ def render_fragment(console: Console, worst: WorstFragment) -> None:
     track = _track(worst.agent, worst.task)
     place = f"{worst.call_id}/{worst.chunk_id}/{worst.iteration}/{worst.fragment_id}{track and f'  {track}'}"
     console.print(Text(f"{place}  SS {worst.ss:.1f} (Algorithm 1: {worst.ss_paper:.1f})", style="bold"), soft_wrap=True)
-    console.print(Text.assemble("  said:  ", _printable(worst.source_text)), soft_wrap=True)
-    console.print(Text.assemble("  wrote: ", _printable(worst.text)), soft_wrap=True)
-    difference = word_difference(worst.source_text, worst.text, marks=not console.is_terminal)
+    console.print(Text.assemble("  said:  ", _shortened(worst.source_text)), soft_wrap=True)
+    console.print(Text.assemble("  wrote: ", _shortened(worst.text)), soft_wrap=True)
+    difference = word_difference(_shortened(worst.source_text), _shortened(worst.text), marks=not console.is_terminal)
     console.print(Text.assemble("  diff:  ", difference), soft_wrap=True)
     for reason in worst.reasons:
-        console.print(Text(f"  guard: {_printable(reason)}", style="yellow"), soft_wrap=True)
+        console.print(Text(f"  guard: {_shortened(reason)}", style="yellow"), soft_wrap=True)
 
 
 def render_tables(console: Console, tables: Mapping[str, Iterable[Mapping[str, Any]]]) -> None:
@@ -235,6 +238,19 @@ def _bare(word: str) -> str:
 def _printable(text: str) -> str:
     """The text without what would move a terminal's cursor."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+_MOST_CHARS = 400
+"""Of a text that is shown: 20 words of speech are shorter."""
+
+
+def _shortened(text: str) -> str:
+    """The text as a terminal takes it, without the middle of one that is longer than speech."""
+    left_out = len(text) - _MOST_CHARS
+    if left_out <= 0:
+        return _printable(text)
+    half = _MOST_CHARS // 2
+    return _printable(f"{text[:half]} … {left_out} characters … {text[-half:]}")
 
 
 def _heading(console: Console, title: str) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from clearcall.agents.consultant.preflight import require_ready
 from clearcall.infra.clickhouse import Database
 from clearcall.infra.clickhouse.report import summary
 from clearcall.infra.kafka.embedded import Kind, choose
@@ -39,8 +40,10 @@ def clean_and_report(settings: Settings, chunks: Sequence[RawChunk], broker: Kin
     does.
 
     Raises:
+        BadSettings: a prompt, a recording or a file of fillers cannot be used; nothing was started.
         Stop: with what to do about it.
     """
+    require_ready(settings)
     configure(settings)
     screen = console()
     with closing(open_database(settings, migrated=False)) as database:  # one that cannot be opened is known at once

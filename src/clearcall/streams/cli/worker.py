@@ -22,6 +22,10 @@ class StageName(StrEnum):
     ALL = "all"
 
 
+_ASKING = {StageName.CONSULTANT, StageName.SHADOW, StageName.ALL}
+"""Those that read prompts and recordings; another stage's machine need not have the files."""
+
+
 @app.command()
 def worker(
     ctx: typer.Context,
@@ -47,8 +51,11 @@ def worker(
     settings = settings_of(
         ctx, kafka=kafka, db=db, consultant=consultant and consultant.value, urls=url or None, model=model
     )
-    from clearcall.infra.logging import configure  # noqa: PLC0415 - with the worker, so that errors above print plainly
+    from clearcall.agents.consultant.preflight import require_ready  # noqa: PLC0415 - with the worker
+    from clearcall.infra.logging import configure  # noqa: PLC0415 - so that errors above print plainly
     from clearcall.streams.worker import run_worker  # noqa: PLC0415 - loads Faust
 
+    if set(stage) & _ASKING:
+        require_ready(settings)
     configure(settings)
     raise typer.Exit(asyncio.run(run_worker([name.value for name in stage], settings)))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearcall.agents.consultant.prompt import prompts_of
+from clearcall.agents.consultant.recording import UnreadableRecording, read
 from clearcall.infra.settings import Settings
 from clearcall.infra.team import Team
 from clearcall.streams.doctor.finding import Finding, State
@@ -111,8 +112,10 @@ def _in_process(model: str) -> Finding:
 
 
 def _recording(settings: Settings) -> Finding:
-    if settings.recording is None:
-        return Finding("consultant", State.FAIL, "recorded, but no recording is set", "set CLEARCALL_RECORDING")
-    if not settings.recording.is_file():
+    if settings.recording is None or not settings.recording.is_file():
         return Finding("consultant", State.FAIL, f"{settings.recording}: no such file", "correct CLEARCALL_RECORDING")
+    try:
+        read(settings.recording)
+    except (UnreadableRecording, OSError) as error:
+        return Finding("consultant", State.FAIL, f"no recording: {error}", "clearcall record writes one")
     return Finding("consultant", State.OK, f"recorded answers from {settings.recording}: no model is needed")

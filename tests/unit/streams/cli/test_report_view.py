@@ -91,3 +91,17 @@ def test_long_original_bytes_are_cut_between_characters() -> None:
     shown = readable(("é" * 2001).encode())
     assert shown == "é" * 2000 + " … and 2 bytes more"
     assert readable(("a" + "é" * 2000).encode()).startswith("a" + "é" * 1999)
+
+
+def test_a_fragment_that_is_no_speech_is_shown_by_its_ends() -> None:
+    long = "a" * 2500 + "b" * 2500
+    text = _rendered(replace(SUMMARY, worst=(replace(WORST, text=long, source_text=long),)), terminal=False)
+    assert "aaa … 4600 characters … bbb" in text
+    assert max(map(len, text.splitlines())) < 600
+
+
+def test_similarity_by_the_mode_and_by_algorithm_1_have_names_of_their_own() -> None:
+    one = Performance("a", "", 0, False, "openai", "m", "p", 1, 1, 0.0, None, None, 99.0, 1.0, 1, 1)
+    text = _rendered(replace(SUMMARY, matrix=(one, replace(one, agent="b"))), terminal=False)
+    assert "mean SS by the mode, at the end" in text
+    assert "  mean SS  " not in text
