@@ -170,6 +170,27 @@ def test_a_folder_that_another_process_has_open_is_refused_with_that_process(emb
             other.communicate(b"\n")
 
 
+def test_of_two_sinks_on_a_folder_the_second_is_refused_though_the_first_has_stored_nothing(embedded: Settings) -> None:
+    hold = (
+        "import sys; from clearcall.agents import sink; from clearcall.infra.settings import Settings\n"
+        "kept = sink.build(Settings(db=sys.argv[1])); print('ready', flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, embedded.db], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as first:
+        assert first.stdout
+        assert first.stdout.readline() == b"ready\n"
+        try:
+            with pytest.raises(DatabaseAway, match=rf"another process \(pid {first.pid}\) has this database open"):
+                sink.build(embedded)
+        finally:
+            first.communicate(b"\n")
+
+
+async def test_a_sink_is_built_while_its_server_is_away() -> None:
+    await sink.build(Settings(db="http://127.0.0.1:9/calls")).close()
+
+
 async def test_a_sink_can_be_built_where_this_process_has_the_folder_open(embedded: Settings) -> None:
     with closing(connect(embedded)):
         await sink.build(embedded).close()

@@ -33,8 +33,9 @@ log = structlog.get_logger()
 class Sink:
     """The agent of cleaned, evaluations, alerts and dead letters; sends nothing.
 
-    The database is opened by the first batch, so that a worker starts, and waits, while it is away. All work with it
-    is done on one thread of its own: the event loop stays free, and the embedded engine takes one call at a time.
+    A server is opened by the first batch, so that a worker starts, and waits, while it is away. All work with the
+    database is done on one thread of its own: the event loop stays free, and the embedded engine takes one call at a
+    time.
     """
 
     def __init__(self, open_database: Callable[[], Database]) -> None:
@@ -42,6 +43,18 @@ class Sink:
         self._database: Database | None = None
         self._closed = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clickhouse")
+
+    def open(self) -> None:
+        """Open the database now, and hold it; blocks until it is open.
+
+        Raises:
+            DatabaseError: it cannot be opened.
+        """
+        try:
+            self._thread.submit(self._ready).result()
+        except BaseException:
+            self._thread.shutdown()
+            raise
 
     async def __call__(self, batch: Sequence[Incoming[Message]]) -> Sequence[Outgoing]:
         """Insert the batch, one statement per table; inserted twice it leaves the same rows.
@@ -113,18 +126,21 @@ class Sink:
 
 
 def build(settings: Settings) -> Sink:
-    """The sink that the settings describe; opens nothing yet.
+    """The sink that the settings describe. It opens and holds an embedded database, and no server yet.
 
     Raises:
         ValueError: the database's address cannot be read.
         MissingExtra: its client is not installed.
-        DatabaseAway: another process has the embedded database open. Said at the start, since a sink that waited for
-            it would hold partitions that the other one could store.
+        DatabaseError: the embedded database cannot be opened, or another process has it open. Said at the start,
+            since a sink that waited for it would hold partitions that the other one could store.
     """
     address = check(settings)
+    sink = Sink(lambda: connect(settings))
     if isinstance(address, Embedded) and (other := holder(address.path)) is not None:
         raise DatabaseAway(
             f"another process (pid {other or 'unknown'}) has this database open: one sink per chdb folder; "
             "use a ClickHouse server for more"
         )
-    return Sink(lambda: connect(settings))
+    if isinstance(address, Embedded):
+        sink.open()
+    return sink
