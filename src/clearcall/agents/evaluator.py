@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from clearcall import __version__
 from clearcall.agents.lexicon import lexicon_of
+from clearcall.agents.protocol import Poison, in_thread
 from clearcall.infra.settings import Settings
 from clearcall.schemas import (
     MAX_ITERATION,
@@ -60,6 +61,9 @@ _SEVERITY = (Status.CLEAN, Status.CORRECTED, Status.PASSTHROUGH, Status.RESTORED
 _LONG = 20_000
 """Characters of chunk and draft above which they are scored in a thread, without notes: that may take seconds."""
 
+_LONGEST_SCORING = 3600.0
+"""Seconds for one draft: the longest that Kafka takes needs some minutes without the compiled kernel."""
+
 _MOST_NOTES, _NOTE_CHARS = 50, 200
 """Of an answer that has nothing to do with its source every word is a finding; their places are whole all the same."""
 
@@ -75,20 +79,27 @@ class Evaluator:
         *,
         reduction_check: ReductionCheck = "auto",
         following: Following = lambda _track, _call_id: None,
+        patience: float = _LONGEST_SCORING,
     ) -> None:
         self._rules = rules
         self._policy = policy
         self._now = now
         self._reduction_check = reduction_check
         self._following = following
+        self._patience = patience
+        self._too_long: set[str] = set()
 
     async def __call__(self, batch: Sequence[Incoming[Draft]]) -> Sequence[Outgoing]:
-        """Score each draft; one evaluation each, and a correction or the chunk's end."""
+        """Score each draft; one evaluation each, and a correction or the chunk's end.
+
+        Raises:
+            Poison: a draft that cannot be scored within an hour.
+        """
         outgoing: list[Outgoing] = []
         for incoming in batch:
             draft, traceparent = incoming.message, incoming.headers.traceparent
             if _length(draft) > _LONG:
-                outgoing += await asyncio.to_thread(self.judge, draft, traceparent)
+                outgoing += await self._judge_long(draft, traceparent)
                 continue
             outgoing += self.judge(draft, traceparent)
             await asyncio.sleep(0)  # scoring holds the event loop: heartbeats get their turn between drafts
@@ -96,6 +107,15 @@ class Evaluator:
 
     async def close(self) -> None:
         """Nothing is held."""
+
+    async def _judge_long(self, draft: Draft, traceparent: str | None) -> list[Outgoing]:
+        """In a thread; what has once taken too long is not tried again, as its batch is halved around it."""
+        if draft.message_id not in self._too_long:
+            try:
+                return await in_thread(lambda: self.judge(draft, traceparent), self._patience)
+            except TimeoutError:
+                self._too_long.add(draft.message_id)
+        raise Poison("scoring_too_long", f"{_length(draft)} characters are not scored within {self._patience:g} s")
 
     def judge(self, draft: Draft, traceparent: str | None = None) -> list[Outgoing]:
         """The messages that one draft leads to."""

@@ -8,12 +8,15 @@ AgentError
 Any other exception is retried a few times, then dead-lettered.
 """
 
+import asyncio
+import math
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
 from clearcall.schemas import Incoming, Message, Outgoing
 
+R = TypeVar("R")
 M_contra = TypeVar("M_contra", bound=Message, contravariant=True)
 
 
@@ -48,7 +51,7 @@ _PULSE: ContextVar[Callable[[], None]] = ContextVar("pulse", default=lambda: Non
 
 
 def show_life() -> None:
-    """For an agent that waits long: something it waits for has answered, or failed by its own deadline.
+    """For an agent that waits long: what it waits for has answered, has failed by its own deadline, or is at work.
 
     The watchdog ends a worker in which nothing of the kind happens for ``stall_timeout`` while messages wait.
     """
@@ -58,6 +61,26 @@ def show_life() -> None:
 def watch_life(pulse: Callable[[], None]) -> None:
     """For the runtime: ``pulse`` is called by what runs in the present context, and in tasks made in it."""
     _PULSE.set(pulse)
+
+
+async def in_thread(work: Callable[[], R], most: float, beat: float = 5.0) -> R:
+    """What ``work`` returns, done in a thread; life is shown every ``beat`` seconds, for ``most`` seconds.
+
+    A thread cannot be ended: one that takes longer goes on, and what it returns is lost.
+
+    Raises:
+        TimeoutError: it takes longer.
+    """
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        for _ in range(max(1, math.ceil(most / beat))):
+            done, _pending = await asyncio.wait((working,), timeout=min(beat, most))
+            if done:
+                return working.result()
+            show_life()
+    finally:
+        working.cancel()
+    raise TimeoutError(f"it takes more than {most:g} s")
 
 
 class Agent(Protocol[M_contra]):

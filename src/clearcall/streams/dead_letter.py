@@ -33,6 +33,7 @@ REASONS = (
     "not_text",
     "oversize",
     "rows_refused",
+    "scoring_too_long",
     "tombstone",
     "unknown_schema",
     "wrong_shape",
