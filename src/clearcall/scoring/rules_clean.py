@@ -15,8 +15,9 @@ _DAYS = re.compile(
 )
 _SENTENCE_START = re.compile(r"(?:^|[.?!…]\s+)\W*(\w)")
 _SENTENCE_END = re.compile(r"[.?!…]\s+")
-_END = re.compile(r"[.?!…,;:\u3002\uff01\uff1f\u061f]\W*$")
-_OPEN_END = re.compile(r"[,;:]\W*$")
+_CLOSING = r"[\s\"')\]}>»\u2019\u201d]*$"
+_END = re.compile(rf"[.?!…,;:\u3002\uff01\uff1f\u061f]{_CLOSING}")
+_OPEN_END = re.compile(rf"[,;:]{_CLOSING}")
 _QUESTION = re.compile(
     r"(?:what|where|who|why|how|which|whose)(?:'s|'re|'d|'ll)?\s+(?:is|are|was|were|do|does|did|can|could|would|will|"
     r"should|have|has|kind|time|about|many|much|long|far|often)\b"

@@ -21,6 +21,7 @@ _MARK = (
 _TOKEN = re.compile(rf"[{_MARK}]*(?:[{_CJK}]|[^\s{_CJK}]+)[{_MARK}]*|[{_MARK}]+")
 _CHARACTER = re.compile(f"[{_CJK}]")
 _EDGES = re.compile(rf"([{_MARK}]*)(.*?)([{_MARK}]*)", re.DOTALL)
+_CUT = re.compile(r"[\w']+-")
 _DASHES = re.compile(r"[-\u2010-\u2015]+")
 _ENDS = re.compile(r"[.?!…\u3002\uff01\uff1f]")
 _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\uff07`\u00b4", "''''''")
@@ -53,7 +54,7 @@ class Word(NamedTuple):
     @property
     def cut(self) -> bool:
         """Broken off by the speaker, as recognisers write it: "appoint-"."""
-        return len(self.form) > 1 and self.form.endswith("-") and not _DASHES.fullmatch(self.form)
+        return _CUT.fullmatch(self.form) is not None
 
 
 def form_of(text: str) -> str:

@@ -91,3 +91,8 @@ def test_the_rules_text_is_faithful_by_our_own_evaluator(said: str) -> None:
 def test_cleaning_twice_changes_nothing_that_is_compared(said: str) -> None:
     once = rule_clean(said)
     assert rule_clean(once) == once or not evaluate_turn(rule_clean(once), 0, [Turn(0, once)]).flagged
+
+
+@pytest.mark.parametrize("said", [",%", "5 ,%", "&A/- e", "B @- A", "0A-\x1b0"])
+def test_signs_that_are_no_punctuation_stay(said: str) -> None:
+    assert not evaluate_turn(rule_clean(said), 0, [Turn(0, said)]).flagged
