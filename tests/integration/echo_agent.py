@@ -14,6 +14,7 @@ from typing import Any
 
 from clearcall.agents.protocol import Poison
 from clearcall.infra.settings import Settings
+from clearcall.infra.uncaught import into_events
 from clearcall.schemas import Chunk, ConsultantInfo, Draft, Incoming, Outcome, Outgoing, Topic
 from clearcall.streams.stages import ShapeKind, Stage
 from clearcall.streams.worker import run_worker
@@ -65,4 +66,5 @@ def build(_settings: Any) -> Echo:
 
 
 if __name__ == "__main__":
+    into_events()
     sys.exit(asyncio.run(run_worker([STAGE], Settings())))

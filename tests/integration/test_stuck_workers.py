@@ -89,17 +89,21 @@ async def ready(settings: Settings, *, wanted: int = 200) -> str:
             await asyncio.sleep(0.05)
 
 
+async def metrics(settings: Settings) -> str:
+    async with ClientSession() as session, session.get(f"http://127.0.0.1:{settings.web_port}/metrics") as answer:
+        return await answer.text()
+
+
 async def test_a_worker_is_ready_once_it_is_in_its_group_and_shows_its_numbers(impatient: Settings) -> None:
     given = chunks(calls=2, each=3)
     await write(impatient, Topic.CHUNKS, given)
     async with worker(impatient) as process:
         assert '"ready":true' in await ready(impatient)
         await drafts(impatient, given)
-        async with ClientSession() as session, asyncio.timeout(60):
+        async with asyncio.timeout(60):
             page = ""
             while 'clearcall_messages_finished_total{stage="echo"} 6.0' not in page:
-                async with session.get(f"http://127.0.0.1:{impatient.web_port}/metrics") as answer:
-                    page = await answer.text()
+                page = await metrics(impatient)
         assert 'clearcall_lag_messages{stage="echo"}' in page
         assert "process_resident_memory_bytes" in page
         process.send_signal(signal.SIGTERM)
@@ -166,6 +170,32 @@ async def test_a_worker_that_is_stopped_while_kafka_is_away_ends_with_zero_withi
             process.send_signal(signal.SIGTERM)
             output, _ = await asyncio.wait_for(process.communicate(), 90)
     assert process.returncode == EXIT_STOPPED, output.decode()
+    assert b"Traceback" not in output, output.decode()
+
+
+async def test_an_idle_worker_whose_kafka_falls_silent_says_so_comes_back_with_it_and_ends_where_it_stays_away() -> (
+    None
+):
+    with own_kafka() as broker:
+        settings = Settings(
+            kafka=broker.bootstrap, partitions=2, web_port=free_ports(1)[0], stall_timeout=25.0, request_timeout=5.0
+        )
+        await create_topics(settings)
+        async with worker(settings) as process:
+            await ready(settings)
+            os.kill(broker.pids[0], signal.SIGSTOP)
+            assert "Kafka has not answered for" in await ready(settings, wanted=503)
+            assert 'clearcall_group_member{stage="echo"} 0.0' in await metrics(settings)
+            os.kill(broker.pids[0], signal.SIGCONT)
+            await ready(settings)
+            await asyncio.to_thread(broker.kill, 0)
+            assert "Kafka has not answered for" in await ready(settings, wanted=503)
+            output, _ = await asyncio.wait_for(process.communicate(), 90)
+    said = re.sub(r"\x1b\[\d*m", "", output.decode())
+    assert process.returncode == EXIT_STALLED, said
+    assert "echo: Kafka has not answered for" in [line for line in said.splitlines() if "critical" in line][-1]
+    assert (said.count("kafka.silent"), said.count("kafka.back")) == (2, 1)
+    assert "Traceback" not in said
 
 
 async def test_a_worker_that_is_stopped_while_the_database_answers_nothing_ends_in_time_and_says_why(

@@ -18,6 +18,7 @@ from clearcall.streams.faust_consumer import COMMIT_SECONDS, GuardedConsumer, Gu
 from clearcall.streams.groups import group_of
 from clearcall.streams.ordered import Ordered
 from clearcall.streams.records import Partition, Record
+from clearcall.streams.silence import Silence
 
 log = structlog.get_logger()
 
@@ -79,6 +80,7 @@ class StageApp(faust.App):
 
     ordered: Ordered
     drain_timeout: float
+    silence: Silence
 
     @classmethod
     def build(cls, stage: str, settings: Settings) -> Self:
@@ -110,6 +112,7 @@ class StageApp(faust.App):
             cython_optimizations=True,
         )
         app.drain_timeout = settings.drain_timeout
+        app.silence = Silence(stage, settings.session_timeout)
         app.transport = GuardedTransport(app.conf.broker_consumer, app, app.committable, app.lowest_unfinished)
         app.on_partitions_revoked.connect(app._revoked)
         return app
@@ -198,8 +201,12 @@ class StageApp(faust.App):
         """The app has got as far as to have a consumer."""
         return self._consumer is not None
 
+    def silent_seconds(self) -> float:
+        """Since Kafka last answered; 0 before the consumer is there."""
+        return self.silence.seconds(self.guarded.client) if self.consumes else 0.0
+
     def is_member(self) -> bool:
-        """The app is in its group and no rebalance is under way."""
+        """The app is in its group and no rebalance is under way, as far as Kafka has answered."""
         return self.consumes and self.guarded.is_member and not self.rebalancing
 
     def lag(self) -> int:

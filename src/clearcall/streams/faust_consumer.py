@@ -20,6 +20,7 @@ from faust.types import AppT
 from faust.types.transports import ConsumerT, ProducerT
 
 from clearcall.infra.kafka.header_names import tolerate_header_names
+from clearcall.infra.uncaught import of_loop, place_of, types_of
 from clearcall.streams.faust_producer import PatientProducer
 from clearcall.streams.records import Partition
 
@@ -130,8 +131,16 @@ class GuardedConsumer(Consumer):
         self._written.clear()
 
     @property
+    def client(self) -> Any:
+        """The Kafka client, which knows when Kafka last answered; ``None`` before the start."""
+        try:
+            return self._thread._ensure_consumer()._client  # noqa: SLF001 - pinned by a test
+        except ConsumerNotStarted:
+            return None
+
+    @property
     def is_member(self) -> bool:
-        """The worker belongs to its group, with or without partitions."""
+        """The worker belongs to its group, with or without partitions, as far as the client has heard."""
         try:
             consumer = self._thread._ensure_consumer()  # noqa: SLF001 - pinned by a test
         except ConsumerNotStarted:
@@ -164,6 +173,15 @@ class GuardedThread(AIOKafkaConsumerThread):
     """The thread of the Kafka client; knows under which assignment it fetched last."""
 
     fetched_under: Any = None
+
+    async def on_start(self) -> None:
+        """Start the client; what its loop finds uncaught is logged as ours is."""
+        self.thread_loop.set_exception_handler(of_loop)
+        await super().on_start()
+
+    def on_crash(self, msg: str, *fmt: Any, **_: Any) -> None:  # noqa: ARG002 - Faust's signature
+        """Faust prints a traceback to standard error here; the error itself ends the stage, and is told there."""
+        log.warning("consumer.crashed", error=types_of(fmt[-1]), where=place_of(fmt[-1]))
 
     async def _fetch_records(self, consumer: AIOKafkaConsumer, *given: Any, **named: Any) -> Any:
         records = await super()._fetch_records(consumer, *given, **named)

@@ -1,4 +1,4 @@
-"""What a worker says of itself: alive while its event loop answers, ready while every stage is in its group."""
+"""What a worker says of itself: alive while its event loop answers, ready while all stages are in their groups."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ class Health:
 
     def _of(self, stage: Watched) -> StageHealth:
         counters = stage.counters
-        why = stage.tally.reason or ("" if stage.is_member() else "not in its consumer group")
+        why = stage.tally.reason or stage.absence()
         return StageHealth(
             ready=not why,
             why=why,

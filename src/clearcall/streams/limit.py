@@ -17,7 +17,8 @@ class DeadLetterLimit:
     stop the calls of everyone else, however much it sends, so unreadable messages are judged apart and mildly.
 
     It counts from zero after each start, so an orchestrator that starts a stopped worker at once lets it try again:
-    until something was handled no unexpected failure becomes a dead letter, for up to a minute (see ``settling``).
+    until something was handled no unexpected failure becomes a dead letter, for up to a minute, and until something
+    was read one unreadable message a second does (see ``unproven``).
 
     Args:
         run: unexpected failures in a row, no message succeeding in between. 50: with one message in ten failing by
@@ -68,6 +69,8 @@ class Tally:
         self.reason: str | None = None
         self.proven = False
         """Something was handled since the start: this version can do it."""
+        self.read = False
+        """Something was read since the start."""
 
     def ended(self, outcome: Outcome, messages: int = 1) -> None:
         """Messages that an agent was given came to their end."""
@@ -85,9 +88,20 @@ class Tally:
 
     def arrived(self, *, readable: bool) -> None:
         """A message came from Kafka."""
+        self.read = self.read or readable
         self._arrived.add(bad=not readable)
-        if not readable and self._arrived.share >= self._limit.unreadable_share:
+        if not readable and self.read:
+            self.judge_unreadable()
+
+    def judge_unreadable(self) -> None:
+        """Stop where too many cannot be read; while none could it is for who holds them back to ask."""
+        if self._arrived.share >= self._limit.unreadable_share:
             self._stop(f"{self._arrived.bad} of the last {self._limit.unreadable_window} messages cannot be read")
+
+    @property
+    def undecided(self) -> bool:
+        """Nothing was read yet, and too little came to judge by: more must come, whatever waits already."""
+        return not self.read and not self._arrived.full
 
     def _stop(self, reason: str) -> None:
         self.reason = self.reason or f"{reason}; this looks like a fault of this version, not of the messages"
@@ -108,5 +122,9 @@ class _Window:
         self.bad += bad
 
     @property
+    def full(self) -> bool:
+        return len(self._last) == self._length
+
+    @property
     def share(self) -> float:
-        return self.bad / self._length if len(self._last) == self._length else 0.0
+        return self.bad / self._length if self.full else 0.0

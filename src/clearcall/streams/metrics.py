@@ -29,8 +29,11 @@ class Measured(Protocol):
     def counters(self) -> Counters:
         """What it did so far."""
 
-    def is_member(self) -> bool:
-        """It is in its consumer group and no rebalance is under way."""
+    def absence(self) -> str:
+        """Why it is not in its consumer group; empty where it is, Kafka answers, and no rebalance is under way."""
+
+    def silent_seconds(self) -> float:
+        """Since Kafka last answered."""
 
 
 class Kind(StrEnum):
@@ -81,7 +84,13 @@ METRICS: tuple[Defined, ...] = (
     Defined(
         "lag_messages", Kind.GAUGE, "messages of the assigned partitions not yet finished", lambda s, _: s.counters.lag
     ),
-    Defined("group_member", Kind.GAUGE, "1 in its consumer group, else 0", lambda s, _: float(s.is_member())),
+    Defined("group_member", Kind.GAUGE, "1 in its consumer group, else 0", lambda s, _: float(not s.absence())),
+    Defined(
+        "kafka_silent_seconds",
+        Kind.GAUGE,
+        "since the group's coordinator last answered, which it does each second but for rebalances",
+        lambda s, _: s.silent_seconds(),
+    ),
     Defined(
         "idle_seconds",
         Kind.GAUGE,

@@ -172,31 +172,35 @@ class Ordered:
         try:
             message = decode(record.topic.message_type, record.value, headers.schema)
         except DecodeError as error:
+            aside = self.tally.undecided
             self.tally.arrived(readable=False)
-            self._spawn(self._bury(record, error.reason, str(error)))
+            if aside:
+                self._room.lay_aside(record)
+            self._spawn(self._bury(record, error.reason, str(error), aside=aside))
             return
         self.tally.arrived(readable=True)
         self._shape.put(Taken(record, Incoming(message, headers), self._offsets.generation))
 
-    async def _bury(self, record: Record, reason: str, detail: str) -> None:
+    async def _bury(self, record: Record, reason: str, detail: str, *, aside: bool) -> None:
+        """``aside``: its place is another's, so that what it takes to judge this version can arrive."""
         generation = self._offsets.generation
         try:
-            await self._settling.bury(record, reason, detail)
+            await self._settling.bury_unreadable(record, reason, detail)
         except Abandoned:
             return
-        self._done(record, generation)
+        self._done(record, generation, aside=aside)
 
     def _finish(self, taken: Taken) -> None:
         self._done(taken.record, taken.generation)
 
-    def _done(self, record: Record, generation: int) -> None:
+    def _done(self, record: Record, generation: int, *, aside: bool = False) -> None:
         if generation != self._offsets.generation:
             return
         self._offsets.finish(record.partition, record.offset, generation)
         counters = self.counters
         counters.finished += 1
         counters.active_at = self._clock()
-        self._room.leave(record)
+        self._room.leave(record, aside=aside)
         self._count_room()
         if record.partition in self._paused:
             self._speed_up(record.partition)

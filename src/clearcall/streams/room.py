@@ -12,6 +12,7 @@ _HEADER_BYTES = 16
 @dataclass(slots=True)
 class _Use:
     messages: int = 0
+    aside: int = 0
     size: int = 0
 
 
@@ -40,17 +41,24 @@ class Room:
         if self._share(self._all) >= 1:
             self._free.clear()
 
-    def leave(self, record: Record) -> None:
-        """A message that had entered is done."""
+    def lay_aside(self, record: Record) -> None:
+        """A message that had entered gives its place to another; its bytes stay."""
+        for use in (self._all, self._by_partition[record.partition]):
+            use.messages -= 1
+            use.aside += 1
+        self._free_if_space()
+
+    def leave(self, record: Record, *, aside: bool = False) -> None:
+        """A message that had entered is done; ``aside``: it was laid aside."""
         size = size_of(record)
         partition = self._by_partition[record.partition]
         for use in (self._all, partition):
-            use.messages -= 1
+            use.messages -= not aside
+            use.aside -= aside
             use.size -= size
-        if not partition.messages:
+        if not partition.messages and not partition.aside:
             del self._by_partition[record.partition]
-        if self._share(self._all) < 1:
-            self._free.set()
+        self._free_if_space()
 
     def clear(self) -> None:
         """Nothing is under way any more."""
@@ -84,13 +92,17 @@ class Room:
 
     @property
     def messages_in(self) -> int:
-        """Messages under way."""
-        return self._all.messages
+        """Messages under way, those aside among them."""
+        return self._all.messages + self._all.aside
 
     @property
     def bytes_in(self) -> int:
         """Their bytes."""
         return self._all.size
+
+    def _free_if_space(self) -> None:
+        if self._share(self._all) < 1:
+            self._free.set()
 
     def _share(self, use: _Use) -> float:
         return max(use.messages / self.messages, use.size / self.size)

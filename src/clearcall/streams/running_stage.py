@@ -94,9 +94,15 @@ class RunningStage:
         self.settled = False
         """Stopped as far as messages are concerned: finished and committed, or given up to be delivered again."""
 
-    def is_member(self) -> bool:
-        """The stage is in its group and no rebalance is under way."""
-        return self.app.is_member()
+    def silent_seconds(self) -> float:
+        """Since Kafka last answered."""
+        return self.app.silent_seconds()
+
+    def absence(self) -> str:
+        """Why the stage is not in its group; empty where it is, Kafka answers, and no rebalance is under way."""
+        if not self.app.is_member():
+            return "not in its consumer group"
+        return self.app.silence.why(self.silent_seconds())
 
     @property
     def tally(self) -> Tally:
@@ -134,13 +140,17 @@ class RunningStage:
         if limit is not None:
             raise TooManyDeadLetters(f"{self.name}: {limit}")
         self.counters.lag = self.app.lag()
+        member = self.app.is_member()
+        silent = self.silent_seconds() if member else 0.0  # who joins is answered when all have come
+        self.app.silence.tell(silent)
         reason = self._watchdog.verdict(
-            member=self.is_member(),
+            member=member,
+            silent=silent,
             behind=self.counters.in_flight > 0 or self.counters.lag > 0,
             active_at=self.counters.active_at,
         )
         if reason is not None:
-            raise StageStalled(f"{self.name}: {reason}")
+            raise StageStalled(f"{self.name}: {self.app.silence.why(silent) or reason}")
 
     async def stop(self, drain_timeout: float, leave_timeout: float) -> None:
         """Take nothing more, finish for ``drain_timeout`` seconds what runs; then commit, leave the group and close.

@@ -8,6 +8,7 @@ from typing import Any
 import structlog
 
 from clearcall.agents.protocol import Agent, AgentError, Misconfigured, Poison, Unavailable, watch_life
+from clearcall.infra.uncaught import place_of
 from clearcall.schemas import DecodeError, Headers, Outgoing, Oversize, Topic
 from clearcall.streams.counters import Counters
 from clearcall.streams.dead_letter import VALUE_BYTES, chain, dead_letter
@@ -15,15 +16,9 @@ from clearcall.streams.limit import Outcome, Tally
 from clearcall.streams.records import Record, Taken
 from clearcall.streams.retry import Abandoned, Patience
 from clearcall.streams.sending import Encoded, Sender
+from clearcall.streams.unproven import Unproven
 
 log = structlog.get_logger()
-
-_UNPROVEN_SECONDS = 60.0
-"""For which a process that has not handled anything yet holds back the dead letters of unexpected failures, from the
-first one on. The limit counts from zero after each start: a bad deploy that is started again and again would write
-nearly a whole run of letters each time. Held back, none is written where enough calls fail at once to reach the limit,
-else at most a run of them a minute. A version that works has handled something within a moment; where the only
-message that waits is bad, that one waits this long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,7 @@ class Settling:
         self._retries = retries
         self._clock = clock
         self._now = now
-        self._unproven_until: float | None = None
+        self._unproven = Unproven(tally, patience, self._alive, clock)
 
     async def settle(self, agent: Agent[Any], batch: Sequence[Taken]) -> None:
         """Return when the batch may be acked.
@@ -114,6 +109,15 @@ class Settling:
 
     def _alive(self) -> None:
         self._counters.active_at = self._clock()
+
+    async def bury_unreadable(self, record: Record, reason: str, detail: str) -> None:
+        """As ``bury``, of a message that cannot be read; held back while this process has read none.
+
+        Raises:
+            Abandoned: as there.
+        """
+        await self._unproven.hold_unreadable()
+        await self.bury(record, reason, detail)
 
     async def bury(
         self, record: Record, reason: str, detail: str, errors: Sequence[str] = (), *, logged: str = ""
@@ -168,25 +172,13 @@ class Settling:
         if len(batch) == 1:
             self.tally.ended(failure.outcome)
             if failure.outcome is Outcome.FAILED:
-                await self._hold_unproven()
+                await self._unproven.hold_failure()
             record = batch[0].record
             await self.bury(record, failure.reason, failure.detail, failure.errors, logged=failure.logged)
             return
         middle = len(batch) // 2
         await self.settle(agent, batch[:middle])
         await self.settle(agent, batch[middle:])
-
-    async def _hold_unproven(self) -> None:
-        """Return when the failure may be the message's own, or the limit is reached.
-
-        Raises:
-            Abandoned: the assignment ended before.
-        """
-        if self._unproven_until is None:
-            self._unproven_until = self._clock() + _UNPROVEN_SECONDS
-        while not self.tally.proven and self.tally.reason is None and self._clock() < self._unproven_until:
-            self._alive()
-            await self._patience.wait(1)
 
     def _encoded(self, batch: Sequence[Taken], outgoing: Sequence[Outgoing]) -> list[Encoded]:
         traceparent = batch[-1].incoming.headers.traceparent
@@ -203,7 +195,7 @@ class Settling:
             topic=record.partition.topic,
             partition=record.partition.number,
             offset=record.offset,
-            where=_place_of(error),
+            where=place_of(error),
             **({"detail": logged} if (logged := _logged(error)) else {}),
         )
 
@@ -211,13 +203,3 @@ class Settling:
 def _logged(error: Exception) -> str:
     """The error's text where its maker says that it quotes nobody."""
     return error.logged if isinstance(error, AgentError) else ""
-
-
-def _place_of(error: BaseException) -> str | None:
-    """File and line of the error; its text might quote the transcript."""
-    trace = error.__traceback__
-    if trace is None:
-        return None
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"

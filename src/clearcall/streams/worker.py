@@ -9,6 +9,7 @@ import structlog
 from aiokafka.errors import KafkaError
 
 from clearcall.infra.settings import Settings
+from clearcall.infra.uncaught import of_loop
 from clearcall.streams.bounded import cancel
 from clearcall.streams.faust_logging import into_structlog
 from clearcall.streams.groups import coordinated, group_of
@@ -59,6 +60,7 @@ async def run_worker(stages: Sequence[str | Stage], settings: Settings) -> int:
         health.watch(stages)
         stages_here.extend(stages)
 
+    asyncio.get_running_loop().set_exception_handler(of_loop)
     guard = LoopGuard(settings.stall_timeout)
     health = Health()
     stages_here: list[RunningStage] = []

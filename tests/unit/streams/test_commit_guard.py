@@ -7,6 +7,9 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
+import aiokafka.client
+import aiokafka.conn
+import aiokafka.consumer.group_coordinator as group
 import faust.app.base
 import faust.tables.recovery
 import faust.transport.consumer
@@ -176,10 +179,15 @@ def test_this_is_the_faust_that_the_guard_was_written_for() -> None:
         (driver.AIOKafkaConsumerThread._fetch_records, "39a2c6c79fc1"),
         (driver.AIOKafkaConsumerThread.seek_to_committed, "775ab0adc4b0"),
         (driver.ConsumerRebalanceListener, "f3d04f29dfb3"),
+        (aiokafka.conn.AIOKafkaConnection._handle_frame, "46a7d9b8cf7c"),
+        (aiokafka.client.AIOKafkaClient._get_conn, "68ce5d839171"),
+        (group.GroupCoordinator._send_req, "fa4b12e914ce"),
+        (group.GroupCoordinator._heartbeat_routine, "61d010289522"),
+        (group.GroupCoordinator._do_heartbeat, "dc1d6632aaa6"),
     ],
     ids=lambda value: getattr(value, "__qualname__", None),
 )
-def test_the_code_of_faust_that_the_guard_relies_on_has_not_changed(code: Any, expected: str) -> None:
+def test_the_code_of_faust_and_aiokafka_that_the_guard_relies_on_has_not_changed(code: Any, expected: str) -> None:
     assert fingerprint(code) == expected
 
 

@@ -25,8 +25,13 @@ class FakeStage:
     counters: Counters = field(default_factory=Counters)
     tally: Tally = field(default_factory=lambda: Tally(DeadLetterLimit(run=1)))
 
-    def is_member(self) -> bool:
-        return self.member
+    silent: float = 0.0
+
+    def absence(self) -> str:
+        return "" if self.member else "not in its consumer group"
+
+    def silent_seconds(self) -> float:
+        return self.silent
 
 
 @pytest.fixture

@@ -112,25 +112,54 @@ async def test_refusals_alone_stop_by_their_share_and_not_by_their_run() -> None
     await it.ordered.drain(60)
 
 
-async def test_a_version_that_reads_nothing_is_stopped() -> None:
-    it = bench(limit_of_letters=DeadLetterLimit(unreadable_window=500))
+async def test_a_version_that_reads_nothing_is_stopped_after_a_minute_and_a_letter_a_second() -> None:
+    it = bench(in_flight=20, limit_of_letters=DeadLetterLimit(unreadable_window=500))
+    began = it.time.now
     feeding = await feed(it, 10_000, value=b"{}")
     await until(lambda: it.ordered.tally.reason is not None)
     assert it.ordered.tally.reason is not None
     assert "500 of the last 500 messages cannot be read" in it.ordered.tally.reason
-    assert it.counters.dead_lettered < 500
+    assert 20 <= it.counters.dead_lettered <= 60
+    assert 60 <= it.time.now - began < 70
+    assert it.counters.active_at > began + 50  # it waits on purpose, and is not stuck
+    assert it.counters.in_flight <= 520
+    assert not feeding.done()
     feeding.cancel()
     await it.ordered.drain(60)
 
 
+async def test_rubbish_alone_that_is_too_little_to_judge_by_drains_after_a_minute() -> None:
+    it = bench(in_flight=20, limit_of_letters=LIMIT)
+    began = it.time.now
+    await (await feed(it, 300, value=b"{}"))
+    await until(lambda: it.counters.dead_lettered == 300)
+    assert 60 <= it.time.now - began < 70
+    assert it.ordered.committable() == {CHUNKS: 300}
+    assert it.ordered.tally.reason is None
+
+
+async def test_rubbish_goes_at_once_when_something_could_be_read_though_it_fills_all_room() -> None:
+    it = bench(in_flight=20, limit_of_letters=LIMIT)
+    began = it.time.now
+    for offset in range(200):
+        await it.ordered.take(record(offset, value=b"{}"))
+    await it.ordered.take(record(200))
+    await until(lambda: it.counters.finished == 201)
+    assert it.time.now - began < 2
+    assert it.counters.in_flight == it.counters.in_flight_bytes == 0
+
+
 async def test_what_is_held_back_by_the_limit_is_given_up_when_the_assignment_ends() -> None:
     it = bench(limit_of_letters=DeadLetterLimit(unreadable_window=1))
-    await it.ordered.take(record(0, value=b"rubbish"))
+    await it.ordered.take(record(0))
+    await until(lambda: it.counters.finished == 1)
+    sent = list(it.kafka.sent)
+    await it.ordered.take(record(1, value=b"rubbish"))
     await it.ordered.drain(60)
-    assert it.ordered.committable() == {record(0).partition: 0}
-    assert it.kafka.sent == []
+    assert it.ordered.committable() == {CHUNKS: 1}
+    assert it.kafka.sent == sent
     with pytest.raises(Abandoned):
-        await it.settling.bury(record(0), "any", "reason")
+        await it.settling.bury(record(1), "any", "reason")
 
 
 @pytest.mark.parametrize("seed", range(3))

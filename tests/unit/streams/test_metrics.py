@@ -16,9 +16,13 @@ class FakeStage:
     name: str = "sink"
     counters: Counters = field(default_factory=Counters)
     member: bool = True
+    silent: float = 0.0
 
-    def is_member(self) -> bool:
-        return self.member
+    def absence(self) -> str:
+        return "" if self.member else "not in its consumer group"
+
+    def silent_seconds(self) -> float:
+        return self.silent
 
 
 def shown(*stages: FakeStage, now: float = 0.0) -> dict[tuple[str, str], float]:
@@ -49,7 +53,7 @@ def test_every_counter_of_a_stage_is_shown_with_its_value() -> None:
     for reason, number in (("poison", 2), ("not_json", 1)):
         for _ in range(number):
             counters.died(reason)
-    found = shown(FakeStage("sink", counters), now=111.0)
+    found = shown(FakeStage("sink", counters, silent=1.5), now=111.0)
     assert {
         name.removeprefix("clearcall_"): value
         for (name, labels), value in found.items()
@@ -66,6 +70,7 @@ def test_every_counter_of_a_stage_is_shown_with_its_value() -> None:
         "lag_messages": 9,
         "rebalances_total": 10,
         "group_member": 1,
+        "kafka_silent_seconds": 1.5,
         "idle_seconds": 11,
     }
     assert found["clearcall_dead_letters_total", "sink/poison"] == 2
@@ -76,7 +81,7 @@ def test_every_counter_of_a_stage_is_shown_with_its_value() -> None:
         "dead_letters_by_reason",
         "misconfigured",
     }  # idle_seconds, dead_letters, text
-    assert len(fields(Counters)) - len(known) + 3 == len(METRICS)
+    assert len(fields(Counters)) - len(known) + 4 == len(METRICS)
 
 
 def test_several_stages_are_told_apart_and_none_is_no_error() -> None:

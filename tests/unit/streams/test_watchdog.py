@@ -59,3 +59,11 @@ def test_attempts_that_fail_count_as_activity() -> None:
     for _ in range(20):
         time.now += 20
         assert dog.verdict(member=True, behind=True, active_at=time.now) is None
+
+
+def test_a_worker_that_kafka_does_not_answer_waits_for_the_timeout_and_ends() -> None:
+    time = Time()
+    dog = Watchdog(60, time.clock)
+    time.now += 1000
+    assert dog.verdict(member=True, behind=False, active_at=0, silent=60) is None
+    assert dog.verdict(member=True, behind=False, active_at=0, silent=61) == "Kafka has not answered for 61 s"

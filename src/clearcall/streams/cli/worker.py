@@ -53,9 +53,12 @@ def worker(
     )
     from clearcall.agents.consultant.preflight import require_ready  # noqa: PLC0415 - with the worker
     from clearcall.infra.logging import configure  # noqa: PLC0415 - so that errors above print plainly
+    from clearcall.infra.uncaught import into_events  # noqa: PLC0415 - the same
     from clearcall.streams.worker import run_worker  # noqa: PLC0415 - loads Faust
 
     if set(stage) & _ASKING:
         require_ready(settings)
     configure(settings)
+    if not ctx.obj.debug:
+        into_events()
     raise typer.Exit(asyncio.run(run_worker([name.value for name in stage], settings)))
