@@ -22,7 +22,7 @@ def hooks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fail() -> None:
     try:
-        {}[SAID]
+        dict[str, int]()[SAID]
     except KeyError as cause:
         raise ValueError(SAID) from cause
 

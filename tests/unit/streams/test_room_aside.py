@@ -9,8 +9,9 @@ def test_a_message_aside_gives_its_place_and_keeps_its_bytes_until_it_leaves() -
     one = record(0, value=b"{}")
     room = Room(1, 1_000_000)
     room.enter(one)
-    assert not room.has_space
+    full = not room.has_space
     room.lay_aside(one)
+    assert full
     assert room.has_space
     assert (room.messages_in, room.bytes_in) == (1, size_of(one))
     room.leave(one, aside=True)
