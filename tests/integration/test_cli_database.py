@@ -156,7 +156,15 @@ def test_an_id_that_names_no_dead_letter_is_an_error(cli: Cli, command: str) -> 
         done = cli("dead-letters", command, "nonsense", *dry)
         assert done.exit_code == 1
         assert "there is no dead letter nonsense" in done.stderr
-    assert cli("dead-letters", command, "--reason", "nonsense").stdout == "no dead letter matches\n"
+    assert cli("dead-letters", command, "--reason", "oversize").stdout == "no dead letter matches\n"
+
+
+@pytest.mark.parametrize("command", ["list", "replay", "drop"])
+def test_a_reason_that_nothing_ever_has_is_told_from_one_that_nothing_has_now(cli: Cli, command: str) -> None:
+    store([dead_letter(1)])
+    done = cli("dead-letters", command, "--reason", "nonsense")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "oversize" in done.stderr
 
 
 def test_an_id_that_names_no_dead_letter_keeps_no_other_from_being_dropped(cli: Cli) -> None:
