@@ -204,5 +204,5 @@ def test_what_is_no_recording_is_an_error_that_says_where(tmp_path: Path, conten
 
 
 def test_a_recorded_consultant_without_a_recording_says_what_to_set() -> None:
-    with pytest.raises(ValueError, match="CLEARCALL_RECORDING"):
-        build(Settings(consultant="recorded"))
+    with pytest.raises(ValueError, match="needs a recording"):
+        Settings(consultant="recorded")

@@ -131,10 +131,10 @@ def _authority_problem(address: Server | Embedded, settings: Settings) -> str | 
     return None
 
 
-def connect(settings: Settings, answer_seconds: float = _ANSWER_SECONDS) -> Database:
+def connect(settings: Settings, answer_seconds: float | None = None) -> Database:
     """Open the database of ``settings.db``; the embedded engine's folder is created.
 
-    A server is waited for ``answer_seconds`` at each request.
+    A server is waited for ``answer_seconds`` at each request, a minute where they are not given.
 
     Raises:
         ValueError, MissingExtra: as ``check``.
@@ -160,7 +160,7 @@ def _open_folder(address: Embedded) -> "Client":
         return clickhouse_connect.get_client(interface="chdb", path=str(address.path))
 
 
-def _open_server(address: Server, settings: Settings, answer_seconds: float) -> "Client":
+def _open_server(address: Server, settings: Settings, answer_seconds: float | None) -> "Client":
     import clickhouse_connect  # noqa: PLC0415 - an extra
 
     if (problem := _authority_problem(address, settings)) is not None:
@@ -173,7 +173,7 @@ def _open_server(address: Server, settings: Settings, answer_seconds: float) -> 
             username=settings.db_user,
             password=settings.db_password.get_secret_value(),
             connect_timeout=max(1, round(settings.connect_timeout)),
-            send_receive_timeout=max(1, round(answer_seconds)),
+            send_receive_timeout=max(1, round(answer_seconds or _ANSWER_SECONDS)),
             ca_cert=str(settings.db_ca_file) if settings.db_ca_file else None,
             autogenerate_session_id=False,  # no temporary tables: without a session requests need no one's turn
             client_name="clearcall",
