@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Any
 
 from clearcall.agents.consultant.asking import Asker, Reply, together
@@ -74,7 +73,7 @@ class ChunkConsultant:
             for window in windows(lines, self._window_words)
         ]
         replies: dict[Chunk, list[Reply]] = {}
-        for reply in chain.from_iterable(await together(map(self._asker.ask, requests))):
+        for reply in await self._asker.ask_all(requests):
             replies.setdefault(reply.line.chunk, []).append(reply)
         return [
             Outgoing(Topic.DRAFTS, self._draft(chunk, turns, replies.get(chunk, [])), headers.traceparent)
@@ -130,7 +129,7 @@ class CorrectionConsultant:
             Request(iteration, (line,), context=context, attempts=correction.attempts)
             for line in cut(chunk, self._lexicon)
         ]
-        replies = list(chain.from_iterable(await together(map(self._asker.ask, requests))))
+        replies = await self._asker.ask_all(requests)
         more = {"attempts": correction.attempts, **carried(correction)}
         return drafted(correction.chunk, iteration, replies, self._now(), **more)
 

@@ -67,6 +67,10 @@ class Asker:
             return self._replies(request, answers, Outcome.DEGRADED, began)
         return self._replies(request, answers, Outcome.ANSWERED, began)
 
+    async def ask_all(self, requests: Iterable[Request]) -> list[Reply]:
+        """The replies to requests that are under way together, in order; raises as ``ask`` does, for the first."""
+        return [reply for replies in await together(map(self.ask, requests)) for reply in replies]
+
     async def close(self) -> None:
         """Close what is asked."""
         await self.backend.close()
@@ -86,7 +90,7 @@ class Asker:
         if len(request.lines) > 1:
             middle = len(request.lines) // 2
             halves = [replace(request, lines=half) for half in (request.lines[:middle], request.lines[middle:])]
-            return [reply for replies in await together(map(self.ask, halves)) for reply in replies]
+            return await self.ask_all(halves)
         if request.context:
             return await self.ask(replace(request, context=()))
         refused = Answers((Answer("", Failure.REJECTED),), self.backend.info(request.iteration))

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from itertools import chain
 
 from clearcall.agents.consultant.agent import carried, drafted, given_chunk
 from clearcall.agents.consultant.asking import Asker, together
@@ -43,7 +42,7 @@ class TaskConsultant:
         chunk = given_chunk(handover)
         context = earlier(handover.context, chunk, self._context_words)
         requests = [Request(0, (line,), context=context) for line in cut(chunk, self._lexicon)]
-        replies = list(chain.from_iterable(await together(map(self._asker.ask, requests))))
+        replies = await self._asker.ask_all(requests)
         return drafted(handover.chunk, 0, replies, self._now(), **carried(handover))
 
 

@@ -26,7 +26,8 @@ def require_ready(settings: Settings) -> None:
 def _problems(team: Team, place: Place) -> Iterator[str]:
     name, step = place
     settings = team.settings_of(name, step)
-    whose = "".join(f"{kind} {named}: " for kind, named in (("task", team.track(name, step).task),) if named)
+    task = team.track(name, step).task
+    whose = f"task {task}: " if task else ""
     checks: list[Callable[[], Any]] = [lambda: prompts_of(settings.prompt), lambda: lexicon_of(settings)]
     if settings.consultant == "recorded":
         checks.append(lambda: _recording(settings, step))
